@@ -37,9 +37,7 @@ const within = (pattern) => (id) => pattern.test(relative(folder, id));
 const shared = [
   {
     name: 'common',
-    test: within(
-      /\/sync\/(dispose|errors|options|wait\/(give-up|reservations))\.|\/pool\/inline-rebuild\./,
-    ),
+    test: within(/\/sync\/(dispose|errors|options|wait\/give-up)\.|\/pool\/inline-rebuild\./),
   },
   { name: 'transport', test: within(/\/transport\/(?!.*\.node\.)/) },
 ];

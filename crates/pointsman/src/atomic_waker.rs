@@ -1,11 +1,14 @@
-//! A place for the waker of one task, which that task and those who wake it use without a lock.
+//! A lock-free cell for the waker of one task.
 //!
-//! Invariant: whoever has moved the state away from `WAITING` has the place to itself until it moves it back. One who
-//! comes to wake meanwhile leaves a mark, and the waker that was put there is woken by who put it. So what was done
-//! before [`take`](AtomicWaker::take) is seen by the task after [`register`](AtomicWaker::register), or it is woken.
+//! # Invariants
 //!
-//! The algorithm is that of the `AtomicWaker` of the futures crate; if two tasks register at once, one of them is woken
-//! and comes again.
+//! - The thread that moves the state away from `WAITING` has exclusive access to the waker until it moves the state back.
+//!   A concurrent [`take`](AtomicWaker::take) sets `WAKING`, and the registering thread then wakes its own waker.
+//! - So if `take` does not return the waker that a task registers, the task sees, after
+//!   [`register`](AtomicWaker::register), what happened before `take`.
+//!
+//! The algorithm is that of `AtomicWaker` in the futures crate. If two tasks register at once, one of them is woken and
+//! registers again.
 
 use std::task::Waker;
 
@@ -22,12 +25,12 @@ pub(crate) struct AtomicWaker {
     waker: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: wakers may go from thread to thread, and one thread at a time has the place.
+// SAFETY: `Waker` is `Send`, and so is the atomic.
 unsafe impl Send for AtomicWaker {}
-// SAFETY: as above.
+// SAFETY: `waker` is used only by the thread that has moved `state` away from `WAITING`, and `Waker` is `Send` and `Sync`.
 unsafe impl Sync for AtomicWaker {}
 
-/// The place is this thread's until it is dropped.
+/// Exclusive access to the waker of a registering thread, until it is dropped.
 struct Registering<'a>(&'a AtomicWaker);
 
 impl AtomicWaker {
@@ -38,21 +41,21 @@ impl AtomicWaker {
         }
     }
 
-    /// Puts the waker there, in place of the one before.
+    /// Stores a waker in place of the previous one.
     pub(crate) fn register(&self, waker: &Waker) {
         let state = self
             .state
-            // ORDERING: Acquire pairs with the releases of those who had the place before.
+            // ORDERING: Acquire pairs with the release of the previous thread that had access to the waker.
             .compare_exchange(WAITING, REGISTERING, Acquire, Acquire);
         if state.is_err() {
-            // Somebody wakes, or another task registers: this one has to look again.
+            // Another thread takes the waker, or another task registers: this task must poll again.
             waker.wake_by_ref();
             return;
         }
         let registering = Registering(self);
-        let is_same = self.waker.with(|place| {
-            // SAFETY: the place is this thread's.
-            let before = unsafe { &*place };
+        let is_same = self.waker.with(|cell| {
+            // SAFETY: this thread has moved `state` from `WAITING` to `REGISTERING`, so no other thread uses the waker.
+            let before = unsafe { &*cell };
             before
                 .as_ref()
                 .is_some_and(|before| before.will_wake(waker))
@@ -61,25 +64,26 @@ impl AtomicWaker {
             true => None,
             false => {
                 let new = waker.clone();
-                // SAFETY: as above.
+                // SAFETY: `state` is `REGISTERING` until `registering` is dropped, so no other thread uses the waker.
                 self.waker
-                    .with_mut(|place| unsafe { &mut *place }.replace(new))
+                    .with_mut(|waker| unsafe { &mut *waker }.replace(new))
             }
         };
         drop(registering);
-        // A user's code, which may do anything.
+        // Runs user code, so not before access has ended.
         drop(before);
     }
 
-    /// Takes the waker out, to be woken.
+    /// Takes the waker, which the caller wakes.
     pub(crate) fn take(&self) -> Option<Waker> {
-        // ORDERING: Release shows what was done before to who registers; Acquire pairs with its release.
+        // ORDERING: Release pairs with the acquire of `Registering::drop`, whose task then sees what happened before.
+        // Acquire pairs with the release of `Registering::drop`, which has stored the waker.
         if self.state.fetch_or(WAKING, AcqRel) != WAITING {
             return None;
         }
-        // SAFETY: the place is this thread's.
-        let waker = self.waker.with_mut(|place| unsafe { &mut *place }.take());
-        // ORDERING: Release pairs with the acquire of the next who has the place.
+        // SAFETY: this thread has moved `state` from `WAITING` to `WAKING`, so no other thread uses the waker.
+        let waker = self.waker.with_mut(|waker| unsafe { &mut *waker }.take());
+        // ORDERING: Release pairs with the acquire of the next thread that moves `state` away from `WAITING`.
         self.state.fetch_and(!WAKING, Release);
         waker
     }
@@ -90,14 +94,16 @@ impl Drop for Registering<'_> {
         let left = self
             .0
             .state
-            // ORDERING: Release shows the waker to who takes it, Acquire what was done before a mark was left.
+            // ORDERING: Release pairs with the acquire of `take`: the waker is stored. Acquire, on failure, pairs with the
+            // release of the `take` that has set `WAKING`.
             .compare_exchange(REGISTERING, WAITING, AcqRel, Acquire);
         if left.is_ok() {
             return;
         }
-        // SAFETY: with the mark too the place is this thread's.
-        let waker = self.0.waker.with_mut(|place| unsafe { &mut *place }.take());
-        // ORDERING: as above.
+        // SAFETY: `take` leaves the waker alone if it finds `REGISTERING`, so this thread still has exclusive access.
+        let waker = self.0.waker.with_mut(|waker| unsafe { &mut *waker }.take());
+        // ORDERING: Release pairs with the acquire of the next thread that moves `state` away from `WAITING`; Acquire with
+        // the release of a later `take` that has also set `WAKING`.
         self.0.state.swap(WAITING, AcqRel);
         if let Some(waker) = waker {
             waker.wake();

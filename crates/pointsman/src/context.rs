@@ -1,21 +1,20 @@
-//! What a thread knows of itself: how it works, its number, and random numbers. It knows of no runtime, so that
-//! everything can use this; the runtime that is current is in `runtime::context`, the task that runs in
-//! `task::current`.
+//! Thread-local state that needs no runtime: whether the thread may block, its number, and random numbers. The current
+//! runtime is in `runtime::scheduler::context`, the current task in `task::current`.
 //!
-//! Invariant: what is set here is set back in the opposite order, also by a panic.
+//! Invariant: guards restore the previous value, also during a panic, and are dropped in reverse order.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::ptr;
 
-/// How this thread works for a runtime.
+/// Whether a thread runs tasks, and so whether it may block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Not at all: it may block.
+    /// The thread runs no tasks and may block.
     None,
-    /// It runs tasks, or a future that it blocks on.
+    /// The thread runs tasks or a future of `block_on`.
     Runs,
-    /// As above, and `block_in_place` may be used.
+    /// The thread runs tasks or a future of `block_on`, and may call `block_in_place`.
     RunsAndMayBlock,
 }
 
@@ -38,7 +37,7 @@ pub(crate) fn work() -> Work {
         .unwrap_or(Work::None)
 }
 
-/// Sets how this thread works while `run` runs.
+/// Sets the `Work` of this thread while `run` runs.
 pub(crate) fn with_work<R>(work: Work, run: impl FnOnce() -> R) -> R {
     struct Reset(Work);
     impl Drop for Reset {
@@ -50,7 +49,7 @@ pub(crate) fn with_work<R>(work: Work, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// A number that no other thread has at the same time.
+/// A number of this thread, unique among the threads that are alive.
 #[inline]
 pub(crate) fn thread_number() -> usize {
     THREAD
@@ -58,13 +57,13 @@ pub(crate) fn thread_number() -> usize {
         .unwrap_or(0)
 }
 
-/// A number below `limit`, of no great quality.
+/// A pseudo-random number below `limit` (xorshift), or 0 if `limit` is 0.
 pub(crate) fn random_below(limit: u32) -> u32 {
     let number = THREAD
         .try_with(|thread| {
             let mut random = thread.random.get();
             if random == 0 {
-                // Anything but 0, where the generator would stay. Models have to draw the same each time.
+                // Not 0, which the generator would never leave. A model needs the same numbers in each run.
                 random = match cfg!(all(test, loom)) {
                     true => 1,
                     false => RandomState::new().hash_one(0) as u32 | 1,
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_below_the_limit_and_reach_all_of_it() {
+    fn random_numbers_are_below_the_limit_and_cover_the_range() {
         assert_eq!(random_below(0), 0);
         assert_eq!(random_below(1), 0);
         let mut seen = [false; 64];

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Nobody asks for it by its name: what stands on it says for which features it is there.
+// An internal feature: the items that need it name the public features that enable it.
 #![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "reactor"))))]
-// Some parts are used by some features only.
+// Some internal items are used only with certain features.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
 // The same check as Tokio's. Dependencies that do not build there are excluded, so that this is the first error.
@@ -17,7 +17,7 @@
 ))]
 compile_error!("Only features sync,macros,io-util,rt,time are supported on wasm.");
 
-// So that what the macros write means this crate, also in its own tests.
+// The macros expand to paths of this crate, which must also resolve in its own tests.
 extern crate self as pointsman;
 
 #[macro_use]
@@ -39,7 +39,7 @@ pub mod process;
 pub mod runtime;
 #[cfg(feature = "signal")]
 pub mod signal;
-/// What child processes need of it.
+/// Child processes use the signal driver without the public module.
 #[cfg(all(unix, feature = "process", not(feature = "signal")))]
 mod signal;
 pub mod sync;

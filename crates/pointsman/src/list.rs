@@ -1,23 +1,23 @@
-//! A doubly linked list whose nodes live in their owners: in a pinned future, in a task. Nothing is
-//! allocated to wait, and whoever gives up leaves in one step.
+//! An intrusive doubly linked list: each node lives in its owner, such as a pinned future. Waiting allocates nothing, and a
+//! cancelled waiter is removed in constant time.
 //!
-//! Invariant: a node is in at most one list, and everyone who touches it holds the lock of that list. The
-//! list never frees anything; an owner takes its node out before the node's memory goes.
+//! Invariant: a node is in at most one list, and only a thread that holds that list's lock accesses its links. The list frees
+//! nothing; an owner removes its node before the node's memory is freed.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomPinned;
 use std::ptr::NonNull;
 
-/// The links of a node. They are in a cell: neighbours change them while the owner may hold a shared
+/// The links of a node. They are in an `UnsafeCell`, since neighbours change them while the owner may hold a shared
 /// reference to the node.
 #[derive(Debug)]
 pub(crate) struct Links<T> {
     neighbours: UnsafeCell<Neighbours<T>>,
-    /// A node's address must not change while it is in a list.
+    /// A node must not move while it is in a list.
     _pinned: PhantomPinned,
 }
 
-/// Neither is set while the node is in no list; both may be unset for the only node.
+/// Both are `None` if the node is in no list, or is the only node of a list.
 #[derive(Debug)]
 struct Neighbours<T> {
     previous: Option<NonNull<T>>,
@@ -36,11 +36,11 @@ impl<T> Links<T> {
     }
 }
 
-/// Something that has links.
+/// A type that can be a node of a list.
 ///
 /// # Safety
-/// `links` gives a pointer to the same `Links` of `node` each time, made from `node` without a reference to
-/// the whole node.
+/// `links` always returns a pointer to the same `Links` of `node`, derived from `node` without creating a reference to the
+/// whole node.
 pub(crate) unsafe trait Node: Sized {
     /// # Safety
     /// `node` points to a live node.
@@ -48,22 +48,24 @@ pub(crate) unsafe trait Node: Sized {
 }
 
 /// # Safety
-/// The node is live, and whoever calls holds its list for as long as the reference is used.
+/// The node is live, and the caller has exclusive access to its list while it uses the reference.
 unsafe fn neighbours<'a, T: Node>(node: NonNull<T>) -> &'a mut Neighbours<T> {
-    // SAFETY: as above.
+    // SAFETY: by the contract of `Node`, `links` points into the live node; by the caller's promise no other reference to the
+    // links exists.
     unsafe { &mut *UnsafeCell::raw_get(&raw const (*T::links(node).as_ptr()).neighbours) }
 }
 
-/// The first is the oldest.
+/// A list of nodes, oldest first.
 #[derive(Debug)]
 pub(crate) struct List<T> {
     first: Option<NonNull<T>>,
     last: Option<NonNull<T>>,
 }
 
-// SAFETY: a list is a pair of pointers; whoever reaches a node through it keeps the node's own rules.
+// SAFETY: a list is a pair of pointers. The unsafe methods require that the nodes are live, and `T: Send` allows access from
+// another thread.
 unsafe impl<T: Send> Send for List<T> {}
-// SAFETY: as above; a shared list gives nothing but whether it is empty.
+// SAFETY: the methods on `&List` only read the list's own pointers; they do not access a node.
 unsafe impl<T: Send> Sync for List<T> {}
 
 impl<T: Node> List<T> {
@@ -82,35 +84,33 @@ impl<T: Node> List<T> {
         self.first
     }
 
-    /// Puts a node at the end.
+    /// Adds a node at the end.
     ///
     /// # Safety
-    /// The node is live and pinned, is in no list, and stays live until it is taken out.
+    /// The node is live and pinned, is in no list, and stays live and pinned until it is removed.
     pub(crate) unsafe fn push_back(&mut self, node: NonNull<T>) {
-        // SAFETY: the node is live, and whoever calls holds the list.
+        // SAFETY: the caller promises that the node is live, and `&mut self` is exclusive access to the list.
         let links = unsafe { neighbours(node) };
         links.previous = self.last;
         links.next = None;
         match self.last {
-            // SAFETY: a node of the list is live.
+            // SAFETY: a node in the list is live, by the promise of `push_back`, and `&mut self` is exclusive.
             Some(last) => unsafe { neighbours(last).next = Some(node) },
             None => self.first = Some(node),
         }
         self.last = Some(node);
     }
 
-    /// Takes out the oldest.
     pub(crate) fn pop_front(&mut self) -> Option<NonNull<T>> {
         let first = self.first?;
-        // SAFETY: it is in this list.
+        // SAFETY: the node is in this list, and so live by the promise of `push_back`.
         unsafe { self.remove(first) };
         Some(first)
     }
 
-    /// Takes out the newest.
     pub(crate) fn pop_back(&mut self) -> Option<NonNull<T>> {
         let last = self.last?;
-        // SAFETY: it is in this list.
+        // SAFETY: the node is in this list, and so live by the promise of `push_back`.
         unsafe { self.remove(last) };
         Some(last)
     }
@@ -121,7 +121,7 @@ impl<T: Node> List<T> {
             return;
         };
         match self.last {
-            // SAFETY: nodes of the lists are live, and whoever calls holds both lists.
+            // SAFETY: nodes in the lists are live, by the promise of `push_back`, and both lists are borrowed exclusively.
             Some(last) => unsafe {
                 neighbours(last).next = Some(first);
                 neighbours(first).previous = Some(last);
@@ -131,12 +131,13 @@ impl<T: Node> List<T> {
         self.last = other.last.take();
     }
 
-    /// Takes a node out. Whether it was in: a node that is in no list is left alone.
+    /// Removes a node. Returns false if the node is in no list.
     ///
     /// # Safety
     /// The node is live, and in this list or in none.
     pub(crate) unsafe fn remove(&mut self, node: NonNull<T>) -> bool {
-        // SAFETY: the node is live, and whoever calls holds the list.
+        // SAFETY: the caller promises that the node is live and in no other list, and `&mut self` is exclusive access to this
+        // one.
         let links = unsafe { neighbours(node) };
         let is_first = self.first == Some(node);
         if links.previous.is_none() && !is_first {
@@ -144,12 +145,12 @@ impl<T: Node> List<T> {
         }
         let (previous, next) = (links.previous.take(), links.next.take());
         match previous {
-            // SAFETY: a node of the list is live.
+            // SAFETY: a neighbour is in the list, and so live by the promise of `push_back`; `&mut self` is exclusive.
             Some(previous) => unsafe { neighbours(previous).next = next },
             None => self.first = next,
         }
         match next {
-            // SAFETY: a node of the list is live.
+            // SAFETY: a neighbour is in the list, and so live by the promise of `push_back`; `&mut self` is exclusive.
             Some(next) => unsafe { neighbours(next).previous = previous },
             None => self.last = previous,
         }
@@ -166,10 +167,10 @@ mod tests {
         number: u32,
     }
 
-    // SAFETY: the links are a field.
+    // SAFETY: `links` returns a pointer to a field, made without a reference to the item.
     unsafe impl Node for Item {
         unsafe fn links(node: NonNull<Self>) -> NonNull<Links<Self>> {
-            // SAFETY: the node is live.
+            // SAFETY: the caller promises that the node is live, so the pointer to its field is not null.
             unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
         }
     }
@@ -187,28 +188,28 @@ mod tests {
     }
 
     fn drain(list: &mut List<Item>) -> Vec<u32> {
-        // SAFETY: the items live until the end of the test.
+        // SAFETY: `free` frees the items at the end of the test.
         std::iter::from_fn(|| list.pop_front().map(|item| unsafe { item.as_ref().number }))
             .collect()
     }
 
     fn free(items: Vec<NonNull<Item>>) {
         for item in items {
-            // SAFETY: from Box::leak, and used no more.
+            // SAFETY: the item comes from `Box::leak` and is freed once.
             drop(unsafe { Box::from_raw(item.as_ptr()) });
         }
     }
 
     #[test]
-    fn gives_back_in_order_and_each_leaves_wherever_it_stands() {
+    fn keeps_the_order_when_a_node_is_removed_anywhere() {
         for left in 0..4 {
             let items = items(4);
             let mut list = List::new();
             for &item in &items {
-                // SAFETY: live, and in no list.
+                // SAFETY: the item is leaked, so live and pinned, and in no list.
                 unsafe { list.push_back(item) };
             }
-            // SAFETY: live, and in this list, the second time in none.
+            // SAFETY: the item is live, and in this list; the second time in none.
             unsafe {
                 assert!(list.remove(items[left]));
                 assert!(!list.remove(items[left]));
@@ -223,11 +224,11 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_leaves_first_from_the_end() {
+    fn pop_back_removes_the_newest() {
         let items = items(3);
         let mut list = List::new();
         for &item in &items {
-            // SAFETY: live, and in no list.
+            // SAFETY: the item is leaked, so live and pinned, and in no list.
             unsafe { list.push_back(item) };
         }
         assert_eq!(list.pop_back(), Some(items[2]));
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_moved_to_the_end_of_another() {
+    fn append_moves_all_nodes_to_the_end() {
         for (ahead, behind) in [(0, 0), (0, 2), (2, 0), (1, 1), (2, 3)] {
             let items = items(ahead + behind);
             let (mut list, mut other) = (List::new(), List::new());
@@ -247,13 +248,13 @@ mod tests {
                 } else {
                     &mut other
                 };
-                // SAFETY: live, and in no list.
+                // SAFETY: the item is leaked, so live and pinned, and in no list.
                 unsafe { target.push_back(item) };
             }
             list.append(&mut other);
             assert!(other.is_empty());
             if let Some(&item) = items.get(ahead as usize) {
-                // SAFETY: live, and in this list.
+                // SAFETY: the item is live, and in this list.
                 unsafe {
                     assert!(list.remove(item));
                     list.push_back(item);
@@ -267,10 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn the_only_item_leaves() {
+    fn the_only_node_can_be_removed() {
         let items = items(1);
         let mut list = List::new();
-        // SAFETY: live, and in no list.
+        // SAFETY: the item is leaked, so live and pinned, and in no list.
         unsafe {
             assert!(!list.remove(items[0]));
             list.push_back(items[0]);

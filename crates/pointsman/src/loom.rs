@@ -1,5 +1,5 @@
-//! Threads, atomics and cells: those of the standard library, or loom's when models are checked
-//! (`--cfg loom`). Everything that threads share goes through here, so that a model sees all of it.
+//! Threads, atomics, locks and cells: those of the standard library, or loom's in models (`--cfg loom`). All state that
+//! threads share uses them, so that loom sees it.
 
 #[cfg(not(all(test, loom)))]
 mod parker;
@@ -9,7 +9,7 @@ mod parker;
 mod implementation {
     pub(crate) use std::{sync, thread};
 
-    /// A value of each thread, that nothing has to be done for when the thread ends.
+    /// A thread-local value without a destructor.
     macro_rules! thread_value {
         ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
             std::thread_local! { $(#[$attribute])* static $name: $type = const { $value } }
@@ -23,7 +23,7 @@ mod implementation {
     pub(crate) use super::parker::Parker;
 
     pub(crate) mod cell {
-        /// `std`'s cell with the access functions of loom's.
+        /// `std`'s cell with the interface of loom's.
         #[derive(Debug)]
         #[repr(transparent)]
         pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -51,8 +51,8 @@ mod implementation {
 mod implementation {
     pub(crate) use loom::{cell, hint, sync, thread};
 
-    /// As above. No time passes in models: what has to be woken may not rely on it. Only no time at all is over
-    /// at once. Loom's own `unpark` would also wake a thread that waits for a lock.
+    /// The parker of a model, in which no time passes: only a timeout of zero ends a wait. It does not use loom's `unpark`,
+    /// which would also wake a thread that waits for a lock.
     pub(crate) struct Parker(sync::Notify);
 
     impl Parker {
@@ -92,7 +92,7 @@ mod implementation {
 
 pub(crate) use implementation::*;
 
-/// A lock whose holder has panicked is as good as any: what it protects is whole between two statements.
+/// Locks a mutex and ignores poisoning: no critical section of this crate leaves its data inconsistent if it panics.
 pub(crate) fn lock<T: ?Sized>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
     mutex
         .lock()

@@ -1,14 +1,15 @@
-//! What a thread sleeps by, and blocking a thread until a future is ready.
+//! The parker of a thread, and blocking a thread on a future.
 //!
-//! Each thread has one parker for all its life, so that blocking allocates nothing: it is the waker of the
-//! future that the thread blocks on, and what a scheduler calls the thread by when it sleeps.
+//! Each thread has one parker, so that blocking does not allocate. The parker is the waker of the future that the thread
+//! blocks on, and the scheduler calls a sleeping worker through it.
 //!
-//! Invariants:
-//! - What was said before is seen after [`ThreadParker::park`] has returned.
-//! - What was done before a wake-up is seen by the poll that it causes.
+//! # Invariants
 //!
-//! Cost: to wake the future of one's own thread a store; that of another an exchange, and a system call if
-//! it sleeps.
+//! - After [`ThreadParker::park`] the thread sees what happened before the unpark that ended it.
+//! - The poll that a wake-up causes sees what happened before the wake-up.
+//!
+//! Cost: one store to wake the thread's own future; one exchange to wake that of another thread, and a system call if the
+//! thread sleeps.
 
 use std::cell::Cell;
 #[cfg(not(all(test, loom)))]
@@ -24,17 +25,17 @@ use crate::loom::Parker;
 use crate::loom::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// See the module. Only its own thread may park.
+/// Only its own thread may park.
 pub(crate) struct ThreadParker {
-    /// The number of its thread. A later thread may have the same when that one has ended, and with it whoever
-    /// could be woken by this.
+    /// The number of the thread. A later thread may get the same number, but only after this one has ended, and then there
+    /// is nothing to wake.
     thread: usize,
     parker: Parker,
-    /// The future was woken by another thread.
+    /// Whether another thread has woken the future.
     is_notified: AtomicBool,
-    /// The future was woken by its own thread, which alone uses this.
+    /// Whether the thread itself has woken the future. Only the thread uses it.
     has_notified_itself: AtomicBool,
-    /// The scheduler has taken the thread from those that sleep.
+    /// Whether the scheduler has called the thread to search; see `runtime::scheduler::idle`.
     is_called: AtomicBool,
 }
 
@@ -49,12 +50,11 @@ impl ThreadParker {
         }
     }
 
-    /// That of this thread.
     pub(crate) fn current() -> Arc<Self> {
         Self::with_current(|parker, _| Arc::clone(parker))
     }
 
-    /// That of this thread, and the waker that notifies it.
+    /// Calls `use_parker` with the parker of this thread and a waker that notifies it.
     pub(crate) fn with_current<R>(use_parker: impl FnOnce(&Arc<Self>, &Waker) -> R) -> R {
         let make = || {
             let parker = Arc::new(Self::new());
@@ -76,9 +76,9 @@ impl ThreadParker {
             if let Ok(Some(result)) = result {
                 return result;
             }
-            // A thread that is ending has none any more.
+            // The thread is ending, and its parker has been destroyed.
             let (parker, waker) = make();
-            let use_parker = use_parker.expect("it was not used");
+            let use_parker = use_parker.expect("the closure above was not called");
             use_parker(&parker, &waker)
         }
         #[cfg(all(test, loom))]
@@ -88,17 +88,18 @@ impl ThreadParker {
         }
     }
 
-    /// Whether the future was woken since this was last asked. Only for this thread, as what follows.
+    /// Returns whether the future was woken since the last call. Called by the thread itself.
     pub(crate) fn take_notified(&self) -> bool {
         let by_itself = self.has_notified_itself.load(Relaxed);
         if by_itself {
             self.has_notified_itself.store(false, Relaxed);
         }
-        // ORDERING: Acquire pairs with the release in `notify`.
+        // ORDERING: Acquire pairs with the release of `notify`.
         let by_others = self.is_notified.load(Relaxed) && self.is_notified.swap(false, AcqRel);
         by_itself || by_others
     }
 
+    /// Whether the future was woken since the last [`take_notified`](Self::take_notified). Called by the thread itself.
     pub(crate) fn is_notified(&self) -> bool {
         self.has_notified_itself.load(Relaxed) || self.is_notified.load(Relaxed)
     }
@@ -106,27 +107,27 @@ impl ThreadParker {
     /// Wakes the future.
     pub(crate) fn notify(&self) {
         if self.thread == thread_number() {
-            // In a place of its own: a plain store to the other one could hide what another thread has done
-            // before its wake-up. The thread is awake, and looks here before it parks.
+            // In a flag of its own: a plain store to `is_notified` could hide the release of another thread. The thread is
+            // awake, and reads this flag before it parks.
             self.has_notified_itself.store(true, Relaxed);
             return;
         }
-        // ORDERING: Release pairs with the acquire in `take_notified`. An exchange, so that the unpark that was
-        // done before stands for this one.
+        // ORDERING: Release pairs with the acquire of `take_notified`. An exchange, so that an earlier notification that
+        // was not taken yet has unparked the thread for this one, too.
         if !self.is_notified.swap(true, AcqRel) {
             self.parker.unpark();
         }
     }
 
-    /// Tells the thread that it sleeps no more.
+    /// Calls the thread to search. The caller has removed it from the sleepers.
     pub(crate) fn call(&self) {
-        // ORDERING: Release pairs with the acquire in `take_called`.
+        // ORDERING: Release pairs with the acquire of `take_called`.
         self.is_called.store(true, Release);
         self.parker.unpark();
     }
 
     pub(crate) fn take_called(&self) -> bool {
-        // ORDERING: Acquire pairs with the release in `call`. Nobody calls twice.
+        // ORDERING: Acquire pairs with the release of `call`. There is one call per sleep, so the store below loses none.
         let is_called = self.is_called.load(Acquire);
         if is_called {
             self.is_called.store(false, Relaxed);
@@ -134,23 +135,23 @@ impl ThreadParker {
         is_called
     }
 
-    /// Lets the thread look again.
+    /// Ends the thread's current or next [`park`](Self::park).
     pub(crate) fn unpark(&self) {
         self.parker.unpark();
     }
 
-    /// As [`park`](Self::park), in a reactor, by `wait`, which returns after `reactor` was woken.
+    /// As [`park`](Self::park), by calling `wait`, which returns once `reactor` was woken.
     #[cfg(feature = "reactor")]
     pub(crate) fn park_in(&self, reactor: &Waker, wait: impl FnOnce()) {
         self.parker.park_in(reactor, wait);
     }
 
-    /// Whether its thread sleeps in a reactor. For any thread: it may be over when this is read.
+    /// Whether the thread sleeps in a reactor. May be out of date when another thread reads it.
     pub(crate) fn is_in_reactor(&self) -> bool {
         self.parker.is_in_reactor()
     }
 
-    /// Waits for a wake-up, at most so long. Returns without one now and then. Only for this thread.
+    /// Waits for an unpark, at most for `timeout`. May return spuriously. Called by the thread itself.
     pub(crate) fn park(&self, timeout: Option<Duration>) {
         self.parker.park(timeout);
     }
@@ -169,12 +170,12 @@ impl Wake for ThreadParker {
 // --- blocking on a future ---
 
 thread_value! {
-    /// It blocks on a future.
+    /// Whether the thread is in a `block_on`.
     static BLOCKS: Cell<bool> = Cell::new(false);
 }
 
-/// Says that this thread blocks on a future until it is dropped. If that is within another such future, the
-/// wake-up that was taken here may have been for that: it is given again.
+/// Marks this thread as blocked on a future until it is dropped. If that is within another `block_on`, a wake-up that was
+/// taken here may have been for the outer future, so the drop notifies the thread again.
 pub(crate) struct Blocking<'a> {
     parker: &'a ThreadParker,
     is_nested: bool,
@@ -188,7 +189,7 @@ pub(crate) fn set_blocking(parker: &ThreadParker) -> Blocking<'_> {
 impl Drop for Blocking<'_> {
     fn drop(&mut self) {
         let _ = BLOCKS.try_with(|blocks| blocks.set(self.is_nested));
-        // Its descriptor would be kept open for as long as the thread lives.
+        // The waker would keep the reactor's descriptor open as long as the thread lives.
         #[cfg(feature = "reactor")]
         self.parker.parker.forget_reactor();
         if self.is_nested {
@@ -197,10 +198,10 @@ impl Drop for Blocking<'_> {
     }
 }
 
-/// Blocks this thread until the future is ready. For the blocking forms of operations.
+/// Blocks this thread until the future is ready, for the blocking variants of operations.
 ///
 /// # Panics
-/// Where tasks run: they would have to wait.
+/// If the thread runs tasks.
 #[track_caller]
 pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
     assert!(
@@ -208,11 +209,11 @@ pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
         "Cannot block the current thread from within a runtime. This happens because a function attempted \
          to block the current thread while the thread is being used to drive asynchronous tasks."
     );
-    block_in_any_case(future)
+    block_on_unchecked(future)
 }
 
-/// As [`block_outside`], for whoever knows that this thread may block.
-pub(crate) fn block_in_any_case<F: Future>(future: F) -> F::Output {
+/// Blocks this thread until the future is ready. The caller has checked that the thread may block.
+pub(crate) fn block_on_unchecked<F: Future>(future: F) -> F::Output {
     ThreadParker::with_current(|parker, waker| {
         let _blocking = set_blocking(parker);
         let mut cx = Context::from_waker(waker);
@@ -235,11 +236,11 @@ mod loom_tests {
     use crate::loom::thread;
 
     #[test]
-    fn a_thread_that_wakes_itself_misses_nothing_that_another_did() {
+    fn a_self_wake_up_does_not_hide_one_of_another_thread() {
         loom::model(|| {
             let flag = Arc::new(AtomicUsize::new(0));
             let mut other = None;
-            block_in_any_case(std::future::poll_fn(|cx| {
+            block_on_unchecked(std::future::poll_fn(|cx| {
                 if other.is_none() {
                     let (flag, waker) = (Arc::clone(&flag), cx.waker().clone());
                     other = Some(thread::spawn(move || {

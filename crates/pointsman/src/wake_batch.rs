@@ -1,15 +1,15 @@
-//! Wakers that are collected under a lock and woken without it.
+//! A batch of wakers, collected under a lock and woken without it. It is on the stack and does not allocate.
 //!
-//! Invariant: whoever is in a batch is woken, also if another's waker panics. The first panic goes on when
-//! all have been woken. A batch is on the stack and allocates nothing.
+//! Invariant: every waker in a batch is woken, even if another one panics. The first panic resumes after all have been
+//! woken.
 
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
-/// As many as are woken for each time that a lock is taken. In models one, so that they see the lock given up
-/// between two.
+/// The number of wakers per acquisition of the lock, as in Tokio. It is 1 in models, so that they see the lock released
+/// between two wakers.
 const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
 pub(crate) struct WakeBatch {
@@ -33,17 +33,18 @@ impl WakeBatch {
     }
 
     /// # Panics
-    /// If there is no room.
+    /// If the batch is full.
     pub(crate) fn push(&mut self, waker: Waker) {
         self.wakers[self.length].write(waker);
         self.length += 1;
     }
 
-    /// Wakes all, and has room again.
+    /// Wakes all wakers and empties the batch.
     pub(crate) fn wake_all(&mut self) {
         let length = std::mem::take(&mut self.length);
         for waker in &self.wakers[..length] {
-            // SAFETY: the first `length` were set, and are read once since the length is zero now.
+            // SAFETY: `push` has written the first `length` wakers. Each is read once, since `self.length` is 0 now, even if
+            // a waker panics.
             let waker = unsafe { waker.assume_init_read() };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
                 self.panic.get_or_insert(panic);
@@ -51,7 +52,7 @@ impl WakeBatch {
         }
     }
 
-    /// Wakes all, and lets the first panic go on.
+    /// Wakes all wakers and resumes the first panic.
     pub(crate) fn finish(mut self) {
         self.wake_all();
         if let Some(panic) = self.panic.take() {
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_woken_though_one_panics() {
+    fn a_panic_does_not_keep_other_wakers_from_being_woken() {
         let count = Arc::new(Count(AtomicUsize::new(0)));
         let mut batch = WakeBatch::new();
         batch.push(count.clone().into());
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn has_room_again_when_all_are_woken() {
+    fn the_batch_is_empty_after_waking() {
         let count = Arc::new(Count(AtomicUsize::new(0)));
         let mut batch = WakeBatch::new();
         for round in 1..=2 {

@@ -39,7 +39,7 @@ fn text_of<R>(run: impl FnOnce() -> R) -> String {
 }
 
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x \
-                          runtime: here of one of pointsman";
+                          runtime (here: a pointsman runtime)";
 const NESTED: &str = "Cannot start a runtime from within a runtime. This happens because a function (like \
                       `block_on`) attempted to block the current thread while the thread is being used to \
                       drive asynchronous tasks. If you are in an async function, use `.await` on the future \

@@ -1,6 +1,6 @@
-//! [`AsyncBufRead`], and what of the standard library is its own buffer.
+//! [`AsyncBufRead`], and its implementation for readers of the standard library that have a buffer.
 //!
-//! Invariant: as of [`AsyncRead`]: what forwards adds nothing.
+//! Invariant: an implementation that forwards does nothing else.
 
 use std::io::{self, BufRead};
 use std::ops::DerefMut;
@@ -9,10 +9,9 @@ use std::task::{Context, Poll};
 
 use super::AsyncRead;
 
-/// Reads bytes by way of a buffer of its own: [`std::io::BufRead`] for tasks.
+/// Reads bytes asynchronously through an internal buffer; the counterpart of [`std::io::BufRead`].
 ///
-/// Programs call the methods of `AsyncBufReadExt`, of the feature `io-util`, and get a buffer by its
-/// `BufReader`.
+/// Programs call the methods of `AsyncBufReadExt` (feature `io-util`), and add a buffer with `BufReader`.
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -32,13 +31,13 @@ use super::AsyncRead;
 /// # });
 /// ```
 pub trait AsyncBufRead: AsyncRead {
-    /// What is in the buffer, which is filled first if it is empty. Nothing if the source is at its end.
+    /// Returns the contents of the buffer, and fills it first if it is empty. An empty slice means the end.
     ///
-    /// The same bytes are returned again until [`consume`](Self::consume) takes them out. If this is
-    /// pending, the task is woken when it should try again.
+    /// The same bytes are returned until [`consume`](Self::consume) removes them. If it returns `Poll::Pending`, the
+    /// task is woken when it should poll again.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If the reader fails.
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -55,9 +54,9 @@ pub trait AsyncBufRead: AsyncRead {
     /// ```
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>>;
 
-    /// Takes `amt` bytes out of the buffer: they were read.
+    /// Marks `amt` bytes of the buffer as read.
     ///
-    /// `amt` must be no more than what [`poll_fill_buf`](Self::poll_fill_buf) returned.
+    /// `amt` must not exceed the length of the slice that [`poll_fill_buf`](Self::poll_fill_buf) returned.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -69,7 +68,6 @@ pub trait AsyncBufRead: AsyncRead {
     fn consume(self: Pin<&mut Self>, amt: usize);
 }
 
-/// The methods, by those of the stream within.
 macro_rules! forward_buf_read {
     ($self:ident => $inner:expr) => {
         fn poll_fill_buf($self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {

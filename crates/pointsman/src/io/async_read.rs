@@ -1,6 +1,7 @@
 //! [`AsyncRead`], and what of the standard library reads without waiting.
 //!
-//! Invariant: what forwards adds nothing: the reader behind a reference, a box or a pin sees each poll as is.
+//! Invariant: an implementation that forwards does nothing else; the reader behind a reference, a box or a pin sees
+//! each poll unchanged.
 
 use std::io::{self, BufRead};
 use std::ops::DerefMut;
@@ -9,10 +10,9 @@ use std::task::{Context, Poll};
 
 use super::ReadBuf;
 
-/// Reads bytes without blocking the thread: [`std::io::Read`] for tasks.
+/// Reads bytes asynchronously; the counterpart of [`std::io::Read`].
 ///
-/// Programs call the methods of `AsyncReadExt`, of the feature `io-util`. This trait is what a source of
-/// bytes implements.
+/// Types that provide bytes implement this trait; programs call the methods of `AsyncReadExt` (feature `io-util`).
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -45,17 +45,17 @@ use super::ReadBuf;
 /// # });
 /// ```
 pub trait AsyncRead {
-    /// Reads into the unfilled part of `buf`.
+    /// Attempts to read into the unfilled part of `buf`.
     ///
-    /// If it is ready without an error, `buf` has been advanced by what was read. If it was not advanced
-    /// although it had room, the source is at its end. If it is pending, nothing was read, and the task is
-    /// woken when it should try again.
+    /// Returns `Poll::Ready(Ok(()))` and advances `buf` by the bytes that were read. If `buf` is not advanced although
+    /// it has space, the reader has reached its end. Returns `Poll::Pending` if no bytes are available; nothing was
+    /// read then, and the task is woken when it should poll again.
     ///
-    /// An implementation must not fill more than `buf` has room for, nor take back what is filled.
+    /// An implementation must not fill more than the remaining space of `buf`, and must not unfill any part.
     ///
     /// # Errors
-    /// Those of the source. [`io::ErrorKind::WouldBlock`] must be pending instead, and
-    /// [`io::ErrorKind::Interrupted`] another attempt.
+    /// If the reader fails. An implementation returns `Poll::Pending` instead of [`io::ErrorKind::WouldBlock`], and
+    /// retries or waits after [`io::ErrorKind::Interrupted`].
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -75,7 +75,6 @@ pub trait AsyncRead {
     ) -> Poll<io::Result<()>>;
 }
 
-/// The methods, by those of the stream within.
 macro_rules! forward_read {
     ($self:ident => $inner:expr) => {
         fn poll_read(
@@ -107,7 +106,6 @@ where
     forward_read!(self => self.as_deref_mut());
 }
 
-/// Moves as much as fits.
 fn read(from: &mut impl BufRead, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
     let rest = from.fill_buf()?;
     let len = rest.len().min(buf.remaining());

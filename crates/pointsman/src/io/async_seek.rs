@@ -1,15 +1,15 @@
-//! [`AsyncSeek`], and the standard library's cursor.
+//! [`AsyncSeek`], and its implementation for the standard library's cursor.
 //!
-//! Invariant: as of [`AsyncRead`](super::AsyncRead): what forwards adds nothing.
+//! Invariant: an implementation that forwards does nothing else.
 
 use std::io::{self, Seek, SeekFrom};
 use std::ops::DerefMut;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Moves within a stream of bytes: [`std::io::Seek`] for tasks, in two steps.
+/// Seeks within a stream asynchronously, in two steps; the counterpart of [`std::io::Seek`].
 ///
-/// Programs call the methods of `AsyncSeekExt`, of the feature `io-util`.
+/// Programs call the methods of `AsyncSeekExt` (feature `io-util`).
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -25,13 +25,13 @@ use std::task::{Context, Poll};
 /// # });
 /// ```
 pub trait AsyncSeek {
-    /// Begins to move to `position`. [`poll_complete`](Self::poll_complete) says when it is there.
+    /// Starts a seek to `position`. [`poll_complete`](Self::poll_complete) waits until it is done.
     ///
-    /// A position beyond the end is allowed; what that means is up to the stream.
+    /// A position beyond the end is allowed; its meaning depends on the implementation.
     ///
     /// # Errors
-    /// If the seek cannot begin, as when another one is under way. To wait for that,
-    /// [`poll_complete`](Self::poll_complete) is called first.
+    /// If the seek cannot start, for example while another operation is in progress. Call
+    /// [`poll_complete`](Self::poll_complete) first to wait for it.
     ///
     /// ```
     /// # use std::{io::Cursor, pin::Pin};
@@ -42,13 +42,13 @@ pub trait AsyncSeek {
     /// ```
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()>;
 
-    /// Waits for the seek that was begun, and returns the new position, in bytes from the start. Without
-    /// one it may return the position at once, or any other.
+    /// Waits for the seek in progress and returns the new position, in bytes from the start. Without one it returns any
+    /// position.
     ///
-    /// If this is pending, the task is woken when it should try again.
+    /// If it returns `Poll::Pending`, the task is woken when it should poll again.
     ///
     /// # Errors
-    /// Those of the seek.
+    /// If the seek fails.
     ///
     /// ```
     /// # use std::{future::poll_fn, io::Cursor, pin::Pin};
@@ -63,7 +63,6 @@ pub trait AsyncSeek {
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>>;
 }
 
-/// The methods, by those of the stream within.
 macro_rules! forward_seek {
     ($self:ident => $inner:expr) => {
         fn start_seek($self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {

@@ -1,16 +1,15 @@
 //! [`AsyncWrite`], and what of the standard library writes without waiting.
 //!
-//! Invariant: as of [`AsyncRead`](super::AsyncRead): what forwards adds nothing, and leaves out nothing.
+//! Invariant: an implementation that forwards does nothing else, and forwards every method.
 
 use std::io::{self, IoSlice, Write};
 use std::ops::DerefMut;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Writes bytes without blocking the thread: [`std::io::Write`] for tasks.
+/// Writes bytes asynchronously; the counterpart of [`std::io::Write`].
 ///
-/// Programs call the methods of `AsyncWriteExt`, of the feature `io-util`. This trait is what a sink of
-/// bytes implements.
+/// Types that accept bytes implement this trait; programs call the methods of `AsyncWriteExt` (feature `io-util`).
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -47,14 +46,14 @@ use std::task::{Context, Poll};
 /// # });
 /// ```
 pub trait AsyncWrite {
-    /// Writes the beginning of `buf`, and returns how many bytes of it were taken.
+    /// Attempts to write bytes from the start of `buf`. Returns how many were accepted.
     ///
-    /// Zero of a buffer that is not empty means that no more can be taken, now or ever. If this is pending,
-    /// nothing was taken, and the task is woken when it should try again.
+    /// 0 for a buffer that is not empty means that the writer accepts no more bytes. If it returns `Poll::Pending`,
+    /// nothing was accepted, and the task is woken when it should poll again.
     ///
     /// # Errors
-    /// Those of the sink; then nothing was taken. [`io::ErrorKind::WouldBlock`] must be pending instead, and
-    /// [`io::ErrorKind::Interrupted`] another attempt.
+    /// If the writer fails; no byte was accepted then. An implementation returns `Poll::Pending` instead of
+    /// [`io::ErrorKind::WouldBlock`], and retries or waits after [`io::ErrorKind::Interrupted`].
     ///
     /// ```
     /// # use std::{future::poll_fn, io::Cursor, pin::Pin};
@@ -73,12 +72,12 @@ pub trait AsyncWrite {
         buf: &[u8],
     ) -> Poll<io::Result<usize>>;
 
-    /// Waits until what was written has left every buffer on its way.
+    /// Attempts to flush all buffered bytes to their destination.
     ///
-    /// If this is pending, the task is woken when it should try again.
+    /// If it returns `Poll::Pending`, the task is woken when it should poll again.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// If the writer fails.
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -90,14 +89,14 @@ pub trait AsyncWrite {
     /// ```
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Ends the stream: flushes it, and tells the other side, where there is one, that nothing follows.
+    /// Attempts to shut down the writer: flushes it and signals the end to the other side, if there is one.
     ///
-    /// A protocol may exchange messages for this, so it can wait; if it is pending, the task is woken when
-    /// it should try again. When it is ready, the sink can be dropped without loss. What is written after
-    /// it was called may fail.
+    /// A protocol may exchange messages for this, so it may return `Poll::Pending`; the task is then woken when it
+    /// should poll again. Once it is ready, the writer can be dropped without losing data. A write after the first call
+    /// may fail.
     ///
     /// # Errors
-    /// Those of the sink. It should be dropped then.
+    /// If the writer fails. It should be dropped then.
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -109,11 +108,11 @@ pub trait AsyncWrite {
     /// ```
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// As [`poll_write`](Self::poll_write), from many buffers as if they were one. Unless it is
-    /// overridden, it writes from the first that is not empty.
+    /// As [`poll_write`](Self::poll_write), from several buffers as if they were one. The default implementation writes
+    /// from the first one that is not empty.
     ///
     /// # Errors
-    /// As [`poll_write`](Self::poll_write).
+    /// If [`poll_write`](Self::poll_write) fails.
     ///
     /// ```
     /// # use std::{future::poll_fn, io::IoSlice, pin::Pin};
@@ -134,8 +133,8 @@ pub trait AsyncWrite {
         self.poll_write(cx, first.map_or(&[], |buf| buf))
     }
 
-    /// Whether [`poll_write_vectored`](Self::poll_write_vectored) takes from more than one buffer. If not,
-    /// a caller may do better to join them itself.
+    /// Returns true if [`poll_write_vectored`](Self::poll_write_vectored) accepts bytes from more than one buffer. If
+    /// not, the caller may prefer to concatenate the buffers.
     ///
     /// ```
     /// # use pointsman::io::AsyncWrite;
@@ -146,7 +145,6 @@ pub trait AsyncWrite {
     }
 }
 
-/// The methods, by those of the stream within.
 macro_rules! forward_write {
     ($self:ident => $inner:expr, $shared:expr) => {
         fn poll_write(
@@ -198,7 +196,7 @@ where
     forward_write!(self => self.as_deref_mut(), **self);
 }
 
-/// What the standard library writes into memory.
+/// Implements the trait for writers of the standard library that write to memory.
 macro_rules! memory {
     ($($sink:ty),*) => {$(
         impl AsyncWrite for $sink {

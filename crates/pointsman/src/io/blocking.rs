@@ -1,16 +1,17 @@
-//! Blocking reads and writes as polls: the pump behind files and the standard streams.
+//! Polls for blocking reads and writes on the blocking pool, for files and the standard streams.
 //!
-//! There is one buffer, and one job at a time that has it. A read lets the job fill the buffer, and takes from
-//! it what it has room for. A write fills the buffer and is over, while the job writes.
+//! There is one buffer, which at most one job uses at a time. A read lets a job fill the buffer and then copies from
+//! it. A write fills the buffer and returns; a job then writes it.
 //!
-//! Invariants:
+//! # Invariants
+//!
 //! - The jobs of a pump run one after the other, in the order of the calls.
 //! - Bytes that a write has accepted are written, even if the runtime shuts down before the job has begun.
-//! - Bytes that were read and not taken, because the read was cancelled, wait for the next read. What else is
-//!   done at the position of the reader first goes back by as many.
-//! - The error of a write is told once, by the next write or flush.
+//! - Bytes that were read and not taken, because the read was cancelled, are returned by the next read. Any other
+//!   operation at the reader's position first moves it back by their number.
+//! - The error of a write is reported once, by the next write or flush.
 //!
-//! Cost: a job for a read, and a copy on top of the system's. A copy and a job for a write.
+//! Cost: a job and a copy per read; a copy and a job per write.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Read};
@@ -19,20 +20,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::ReadBuf;
-use crate::runtime::task::try_spawn_blocking_on;
 use crate::runtime::{Handle, Refused, shutdown_error};
 use crate::task::JoinHandle;
 
-/// So much is read or written by one job, unless a file was told otherwise.
+/// The maximum number of bytes per job, unless a file sets another.
 pub(crate) const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 
-/// A source that is trusted with memory that was never written.
+/// A reader that can be given uninitialized memory.
 ///
 /// # Safety
-/// `read` must not look at what is in its buffer, and must have written as many bytes as it returns.
+/// `read` must not read from its buffer, and must have written as many bytes as it returns.
 pub(crate) unsafe trait Source: Read {}
 
-/// Bytes on their way, the first of which have arrived.
+/// Bytes that are read or written, and how many of them the caller has taken.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// How many bytes were read and not taken.
+    /// The number of bytes that were read and not taken.
     pub(crate) fn unread(&self) -> usize {
         self.bytes.len() - self.taken
     }
@@ -52,7 +52,7 @@ impl Buffer {
         self.taken += len;
     }
 
-    /// An empty buffer with room for so many bytes. There is nothing to be kept, so it does not grow.
+    /// Empties the buffer and reserves `room` bytes. Allocates anew instead of growing, since no content is kept.
     fn clear(&mut self, room: usize) {
         self.taken = 0;
         self.bytes.clear();
@@ -64,7 +64,7 @@ impl Buffer {
     fn read_from(&mut self, source: &mut impl Source, max: usize) -> io::Result<()> {
         self.clear(max);
         let room = &mut self.bytes.spare_capacity_mut()[..max];
-        // SAFETY: a `Source` only writes there.
+        // SAFETY: by the contract of `Source`, `read` only writes to the slice.
         let room = unsafe { &mut *(std::ptr::from_mut::<[MaybeUninit<u8>]>(room) as *mut [u8]) };
         let len = loop {
             match source.read(room) {
@@ -73,12 +73,13 @@ impl Buffer {
             }
         };
         debug_assert!(len <= max);
-        // SAFETY: a `Source` has written as many, and they were asked for, so there is room for them.
+        // SAFETY: by the contract of `Source`, `read` has written `len` bytes, and the slice was no longer than the
+        // spare capacity.
         unsafe { self.bytes.set_len(len) };
         Ok(())
     }
 
-    /// Takes the beginning of `parts`.
+    /// Copies at most `max` bytes of `parts`. Returns the number of bytes.
     fn fill(&mut self, parts: &[IoSlice<'_>], max: usize) -> usize {
         let len = parts.iter().map(|part| part.len()).sum::<usize>().min(max);
         self.clear(len);
@@ -90,7 +91,6 @@ impl Buffer {
     }
 }
 
-/// What a job has done.
 #[derive(Debug)]
 enum Done {
     Read(io::Result<()>),
@@ -99,24 +99,23 @@ enum Done {
 }
 
 #[derive(Debug)]
-enum State {
+enum PumpState {
     Idle(Buffer),
     Busy(JoinHandle<(Done, Buffer)>),
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Pump {
-    state: State,
+    state: PumpState,
     write_error: Option<io::Error>,
-    /// Where the last seek has led.
+    /// The position after the last seek.
     position: u64,
 }
 
 impl Pump {
     pub(crate) fn new() -> Self {
         Self {
-            state: State::Idle(Buffer::default()),
+            state: PumpState::Idle(Buffer::default()),
             write_error: None,
             position: 0,
         }
@@ -126,47 +125,46 @@ impl Pump {
         self.position
     }
 
-    /// The buffer, if no job has it.
+    /// Returns the buffer, unless a job uses it.
     pub(crate) fn idle(&mut self) -> Option<&mut Buffer> {
         match &mut self.state {
-            State::Idle(buffer) => Some(buffer),
-            State::Busy(_) => None,
+            PumpState::Idle(buffer) => Some(buffer),
+            PumpState::Busy(_) => None,
         }
     }
 
-    /// Starts a job with the buffer, which is there.
+    /// Starts a job, which takes the buffer. No job may be running.
     ///
-    /// Fails if the blocking pool does not accept the job: the runtime has ended, or no thread can be started. An
-    /// accepted job always runs, even if the runtime shuts down, so a write may report to its caller that it has
-    /// accepted the bytes.
+    /// Fails if the blocking pool does not accept the job: the runtime has shut down, or no thread can be started. An
+    /// accepted job always runs, even during the shutdown, so a write may report that it has accepted the bytes.
     fn start(&mut self, job: impl FnOnce(&mut Buffer) -> Done + Send + 'static) -> io::Result<()> {
         let mut buffer = self.idle().map(mem::take).expect("no job runs");
         let job = move || (job(&mut buffer), buffer);
-        let (job, accepted) = try_spawn_blocking_on(&Handle::current(), job);
+        let (job, accepted) = Handle::current().try_spawn_blocking(job);
         match accepted {
             Ok(()) => {
-                self.state = State::Busy(job);
+                self.state = PumpState::Busy(job);
                 Ok(())
             }
             Err(Refused::Closed) => Err(shutdown_error()),
             Err(Refused::NoThread(error)) => {
-                // The job is still queued. Abort it: a write that has failed must not take place later.
+                // The job is still queued. Abort it: a write that has failed must not happen later.
                 job.abort();
                 Err(error)
             }
         }
     }
 
-    /// Waits until no job runs. What it has done, except that the error of a write is kept.
+    /// Waits until no job runs and returns its result. Keeps the error of a write for later.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Done>>> {
-        let State::Busy(job) = &mut self.state else {
+        let PumpState::Busy(job) = &mut self.state else {
             return Poll::Ready(Ok(None));
         };
         let result = ready!(Pin::new(job).poll(cx));
-        // A job that was cancelled has taken the buffer along.
-        self.state = State::Idle(Buffer::default());
+        // A cancelled job has dropped the buffer.
+        self.state = PumpState::Idle(Buffer::default());
         let (done, buffer) = result?;
-        self.state = State::Idle(buffer);
+        self.state = PumpState::Idle(buffer);
         match done {
             Done::Write(Err(error)) => {
                 self.write_error = Some(error);
@@ -178,14 +176,14 @@ impl Pump {
         Poll::Ready(Ok(Some(done)))
     }
 
-    /// Waits until no job runs, and keeps every error for the next write or flush.
+    /// Waits until no job runs. Keeps an error for the next write or flush.
     pub(crate) async fn settle(&mut self) {
         if let Err(error) = poll_fn(|cx| self.poll_idle(cx)).await {
             self.write_error = Some(error);
         }
     }
 
-    /// Reads at most `max` bytes from `source`, which is made if a job has to ask it.
+    /// Reads at most `max` bytes. Calls `source` only if a job has to read.
     pub(crate) fn poll_read<S>(
         &mut self,
         cx: &mut Context<'_>,
@@ -211,8 +209,8 @@ impl Pump {
         }
     }
 
-    /// Takes at most `max` bytes of `parts`, for `write` in a job. It is also told how many bytes were read and
-    /// not taken.
+    /// Accepts at most `max` bytes of `parts`, which a job passes to `write` with the number of bytes that were read
+    /// and not taken.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -232,13 +230,13 @@ impl Pump {
         Poll::Ready(started.map(|()| len))
     }
 
-    /// Waits until what was taken is written.
+    /// Waits until all accepted bytes are written.
     pub(crate) fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_idle(cx))?;
         Poll::Ready(self.write_error.take().map_or(Ok(()), Err))
     }
 
-    /// Starts a job that seeks. It is told how many bytes were read and not taken, which are forgotten.
+    /// Starts a job that seeks. `seek` gets the number of bytes that were read and not taken, which are discarded.
     pub(crate) fn start_seek(
         &mut self,
         seek: impl FnOnce(usize) -> io::Result<u64> + Send + 'static,
@@ -247,7 +245,7 @@ impl Pump {
         self.start(move |_| Done::Seek(seek(unread)))
     }
 
-    /// As [`start_seek`](Self::start_seek), but at once: for a seek that does not wait.
+    /// As [`start_seek`](Self::start_seek), on this thread: for a seek that does not block.
     pub(crate) fn seek_now(
         &mut self,
         seek: impl FnOnce(usize) -> io::Result<u64>,
@@ -267,7 +265,7 @@ impl Pump {
         Ok(unread)
     }
 
-    /// Waits until no job runs. Where the last seek has led.
+    /// Waits until no job runs. Returns the position after the last seek.
     pub(crate) fn poll_sought(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         Poll::Ready(match ready!(self.poll_idle(cx))? {
             Some(Done::Seek(result)) => result,

@@ -1,6 +1,6 @@
-//! A reader and a writer as one stream.
+//! Joins a reader and a writer into one stream.
 //!
-//! Invariant: each does what it would do alone.
+//! Invariant: each method is forwarded unchanged to the reader or the writer.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::async_read::forward_read;
 use super::async_write::forward_write;
 use super::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
-/// Makes a reader and a writer one stream.
+/// Joins a reader and a writer into one stream.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, join};
@@ -36,7 +36,7 @@ where
 }
 
 pin_project! {
-    /// Stream of [`join`].
+    /// A reader and a writer as one stream, created by [`join`].
     ///
     /// ```
     /// # use pointsman::io::{Empty, Join, Sink, empty, join, sink};
@@ -57,7 +57,7 @@ where
     R: AsyncRead,
     W: AsyncWrite,
 {
-    /// The two, each for itself again.
+    /// Returns the reader and the writer.
     ///
     /// ```
     /// # use pointsman::io::join;
@@ -68,7 +68,7 @@ where
         (self.reader, self.writer)
     }
 
-    /// The reader.
+    /// Returns the reader.
     ///
     /// ```
     /// # use pointsman::io::{join, sink};
@@ -78,7 +78,7 @@ where
         &self.reader
     }
 
-    /// The writer.
+    /// Returns the writer.
     ///
     /// ```
     /// # use pointsman::io::{empty, join};
@@ -88,7 +88,7 @@ where
         &self.writer
     }
 
-    /// The reader.
+    /// Returns the reader.
     ///
     /// ```
     /// # use pointsman::io::{join, sink};
@@ -100,7 +100,7 @@ where
         &mut self.reader
     }
 
-    /// The writer.
+    /// Returns the writer.
     ///
     /// ```
     /// # use pointsman::io::{empty, join};
@@ -112,7 +112,7 @@ where
         &mut self.writer
     }
 
-    /// The reader, pinned.
+    /// Returns the reader, pinned.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -124,7 +124,7 @@ where
         self.project().reader
     }
 
-    /// The writer, pinned.
+    /// Returns the writer, pinned.
     ///
     /// ```
     /// # use std::pin::Pin;

@@ -1,9 +1,8 @@
-//! Asynchronous input and output: the traits, what is built on them, and the standard streams.
+//! Asynchronous I/O: the traits, extension methods and buffers, and the standard streams.
 //!
-//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are the traits of the standard library's
-//! names for tasks: where those would block the thread, these let it run others. They are always there. What
-//! a program calls, `AsyncReadExt::read` and its kin, buffers, copies and pipes in memory come with the
-//! feature `io-util`.
+//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] correspond to the traits of the standard library,
+//! but let the thread run other tasks instead of blocking it. They are always available. The extension methods such as
+//! `AsyncReadExt::read`, buffers, copies and in-memory pipes need the feature `io-util`.
 #![cfg_attr(
     feature = "io-util",
     doc = "
@@ -31,15 +30,11 @@ mod async_write;
 #[cfg(any(feature = "fs", feature = "io-std", all(windows, feature = "process")))]
 #[cfg_attr(not(feature = "fs"), allow(dead_code))] // It seeks.
 pub(crate) mod blocking;
-#[cfg(feature = "reactor")]
-mod interest;
 #[cfg(feature = "io-util")]
 mod join;
 #[cfg(feature = "reactor")]
 mod poll_evented;
 mod read_buf;
-#[cfg(feature = "reactor")]
-mod ready;
 #[cfg(feature = "reactor")]
 mod registration;
 #[cfg(feature = "io-util")]
@@ -48,6 +43,12 @@ mod split;
 mod stdio;
 pub(crate) mod util;
 
+#[cfg(feature = "reactor")]
+#[cfg_attr(
+    docsrs,
+    doc(cfg(any(feature = "net", feature = "process", feature = "signal")))
+)]
+pub use crate::runtime::driver::{Interest, Ready};
 pub use async_buf_read::AsyncBufRead;
 pub use async_read::AsyncRead;
 pub use async_seek::AsyncSeek;
@@ -72,14 +73,8 @@ pub use util::{
     copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty, repeat, simplex,
     sink,
 };
-#[cfg(feature = "reactor")]
-#[cfg_attr(
-    docsrs,
-    doc(cfg(any(feature = "net", feature = "process", feature = "signal")))
-)]
-pub use {interest::Interest, ready::Ready};
 
-/// What is there on Unix alone: any descriptor that the system tells the readiness of.
+/// Unix only: any descriptor whose readiness the system reports.
 #[cfg(all(unix, feature = "net"))]
 pub mod unix {
     #[doc(hidden)]

@@ -1,6 +1,6 @@
-//! A source of I/O that is used as soon as it is ready.
+//! An I/O source with its registration.
 //!
-//! Invariant: the source is registered as long as it is here, and is not closed before that has ended.
+//! Invariant: the source is registered while it is in here, and is deregistered before it is closed.
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
@@ -13,27 +13,27 @@ use mio::event::Source;
 
 use super::{Interest, ReadBuf, Ready, Registration};
 
-/// See the module. It is used by `&self`: who owns it sees that one task reads at a time, and one writes.
+/// The methods take `&self`; the owner ensures that at most one task reads and one writes at a time.
 pub(crate) struct PollEvented<E: Source> {
-    /// `None` once it was taken out.
+    /// `None` after `into_inner`.
     io: Option<E>,
     registration: Registration,
 }
 
 impl<E: Source> PollEvented<E> {
-    /// Registers a source, to be read and written, at the runtime that is the current one.
+    /// Registers a source for reading and writing with the current runtime.
     ///
     /// # Errors
-    /// If the runtime is ending, or the system refuses the source.
+    /// If the runtime has shut down, or the system refuses the source.
     ///
     /// # Panics
-    /// If there is no current runtime, or it has no I/O.
+    /// If there is no current runtime, or I/O is not enabled.
     #[track_caller]
     pub(crate) fn new(io: E) -> io::Result<Self> {
         Self::new_with_interest(io, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`new`](Self::new), for this interest alone.
+    /// As [`new`](Self::new), with this interest.
     #[track_caller]
     pub(crate) fn new_with_interest(mut io: E, interest: Interest) -> io::Result<Self> {
         let registration = Registration::new(&mut io, interest)?;
@@ -47,17 +47,16 @@ impl<E: Source> PollEvented<E> {
         &self.registration
     }
 
-    /// Takes the source out. It is not registered any more.
     pub(crate) fn into_inner(mut self) -> io::Result<E> {
-        let mut io = self.io.take().expect("it is taken out once");
+        let mut io = self.io.take().expect("`into_inner` consumes it");
         self.registration.deregister(&mut io)?;
         Ok(io)
     }
 
-    /// Reads into the buffer as soon as there is something.
+    /// Reads into the buffer once the source is readable.
     ///
     /// # Safety
-    /// The source does not read what is in the buffer, and has written as much as it says.
+    /// `read` of the source does not read from the buffer, and has written as many bytes as it returns.
     pub(crate) unsafe fn poll_read<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -68,18 +67,18 @@ impl<E: Source> PollEvented<E> {
     {
         loop {
             let event = ready!(self.registration.poll_read_ready(cx))?;
-            // SAFETY: what is in there may be uninitialized: the caller has promised that it is not read.
+            // SAFETY: the slice may be uninitialized. The caller promises that the source only writes to it.
             let unfilled = unsafe { &mut *(ptr::from_mut(buf.unfilled_mut()) as *mut [u8]) };
             let room = unfilled.len();
             let mut io: &'a E = self;
             match io.read(unfilled) {
                 Ok(count) => {
-                    // A source that had less than was asked for has no more: the next read would only be told to wait.
-                    if 0 < count && count < room && LESS_IS_ALL {
+                    // After a short read the source is empty, so the next read would return `WouldBlock`.
+                    if 0 < count && count < room && SHORT_MEANS_BLOCKED {
                         self.registration
                             .clear_readiness(event.with_ready(Ready::READABLE));
                     }
-                    // SAFETY: the source has written so many, the caller has promised.
+                    // SAFETY: the caller promises that the source has written `count` bytes.
                     unsafe { buf.assume_init(count) };
                     buf.advance(count);
                     return Poll::Ready(Ok(()));
@@ -92,7 +91,6 @@ impl<E: Source> PollEvented<E> {
         }
     }
 
-    /// Writes as much as there is room for, as soon as there is some.
     pub(crate) fn poll_write<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -127,8 +125,8 @@ impl<E: Source> PollEvented<E> {
             let event = ready!(self.registration.poll_write_ready(cx))?;
             match write(self) {
                 Ok(count) => {
-                    // What took less than it was given has no more room.
-                    if 0 < count && count < length && LESS_IS_ALL {
+                    // After a short write the source is full.
+                    if 0 < count && count < length && SHORT_MEANS_BLOCKED {
                         self.registration
                             .clear_readiness(event.with_ready(Ready::WRITABLE));
                     }
@@ -143,9 +141,9 @@ impl<E: Source> PollEvented<E> {
     }
 }
 
-/// Where the system tells of each change of a stream, so that a short read or write says as much as `WouldBlock`. With
-/// IOCP and `poll` mio tells only after a `WouldBlock`.
-const LESS_IS_ALL: bool = cfg!(any(
+/// Whether the system reports each change of a stream, so that a short read or write says as much as `WouldBlock`. With
+/// IOCP and `poll`, mio reports a change only after a `WouldBlock`.
+const SHORT_MEANS_BLOCKED: bool = cfg!(any(
     target_os = "android",
     target_os = "illumos",
     target_os = "linux",
@@ -165,14 +163,14 @@ impl<E: Source> Deref for PollEvented<E> {
     type Target = E;
 
     fn deref(&self) -> &E {
-        self.io.as_ref().expect("it is there until it is taken out")
+        self.io.as_ref().expect("present until `into_inner`")
     }
 }
 
 impl<E: Source> Drop for PollEvented<E> {
     fn drop(&mut self) {
         if let Some(mut io) = self.io.take() {
-            // It is closed next, whatever the system says.
+            // The source is closed next, so an error does not matter.
             let _ = self.registration.deregister(&mut io);
         }
     }

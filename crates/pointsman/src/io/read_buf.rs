@@ -1,15 +1,15 @@
-//! [`ReadBuf`]: memory that is read into before it was ever written.
+//! [`ReadBuf`]: a buffer of possibly uninitialized memory.
 //!
-//! Invariant: `filled <= initialized <= buf.len()`, and the first `initialized` bytes of `buf` are
-//! initialized. No byte ever becomes uninitialized again.
+//! Invariant: `filled <= initialized <= buf.len()`, and the first `initialized` bytes of `buf` are initialized. A byte
+//! that is initialized stays so.
 
 use std::fmt;
 use std::mem::MaybeUninit;
 
-/// A buffer to read into, of which a first part is filled and a first part is initialized.
+/// A buffer for reading, which tracks how many bytes are filled and how many are initialized.
 ///
-/// What is filled is initialized; between the end of the one and the end of the other are bytes that were
-/// written once, zeros perhaps, but not read; what follows may never have been written:
+/// The filled part is initialized. It is followed by bytes that are initialized but not filled, and by bytes that may
+/// be uninitialized:
 ///
 /// ```text
 /// [              capacity               ]
@@ -17,8 +17,8 @@ use std::mem::MaybeUninit;
 /// [     initialized     | uninitialized ]
 /// ```
 ///
-/// So nothing has to be zeroed only to be read into. What is written once must stay initialized, also what
-/// the buffer does not know of.
+/// So memory need not be zeroed before a read. A byte that was initialized once must stay initialized, even if the
+/// buffer does not know that it is.
 ///
 /// ```
 /// use std::mem::MaybeUninit;
@@ -37,7 +37,7 @@ pub struct ReadBuf<'a> {
 }
 
 impl<'a> ReadBuf<'a> {
-    /// An empty buffer over memory that is initialized.
+    /// Creates an empty buffer over initialized memory.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -48,8 +48,8 @@ impl<'a> ReadBuf<'a> {
     #[inline]
     pub fn new(buf: &'a mut [u8]) -> ReadBuf<'a> {
         let initialized = buf.len();
-        // SAFETY: a byte that may be uninitialized is laid out as a byte, and no method here makes one
-        // uninitialized; those that lend the memory ask the caller for the same.
+        // SAFETY: `MaybeUninit<u8>` has the layout of `u8`. The methods of `ReadBuf` write only initialized bytes, and
+        // the unsafe ones that lend the memory require the same of the caller.
         let buf = unsafe { &mut *(std::ptr::from_mut(buf) as *mut [MaybeUninit<u8>]) };
         ReadBuf {
             buf,
@@ -58,8 +58,8 @@ impl<'a> ReadBuf<'a> {
         }
     }
 
-    /// An empty buffer over memory that may never have been written. If part of it was,
-    /// [`assume_init`](Self::assume_init) says so.
+    /// Creates an empty buffer over memory that may be uninitialized. If a part is initialized,
+    /// [`assume_init`](Self::assume_init) declares it.
     ///
     /// ```
     /// # use std::mem::MaybeUninit;
@@ -77,7 +77,7 @@ impl<'a> ReadBuf<'a> {
         }
     }
 
-    /// The length of the whole buffer, in bytes.
+    /// Returns the capacity of the buffer, in bytes.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -88,7 +88,7 @@ impl<'a> ReadBuf<'a> {
         self.buf.len()
     }
 
-    /// What was read.
+    /// Returns the filled part.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -99,7 +99,7 @@ impl<'a> ReadBuf<'a> {
         &self.initialized()[..self.filled]
     }
 
-    /// What was read, to be changed in place.
+    /// Returns the filled part, mutably.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -115,10 +115,10 @@ impl<'a> ReadBuf<'a> {
         &mut self.initialized_mut()[..filled]
     }
 
-    /// An empty buffer over the first `n` unfilled bytes, or over all if there are fewer.
+    /// Returns an empty buffer over the first `n` unfilled bytes, or over all of them if there are fewer.
     ///
-    /// It does not know which of them are initialized, and what is read into it must be told to this one,
-    /// by [`assume_init`](Self::assume_init) and [`advance`](Self::advance).
+    /// The new buffer treats them as uninitialized. Bytes that are read into it must be declared to this buffer with
+    /// [`assume_init`](Self::assume_init) and [`advance`](Self::advance).
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -136,7 +136,7 @@ impl<'a> ReadBuf<'a> {
         ReadBuf::uninit(&mut self.buf[self.filled..][..len])
     }
 
-    /// What is initialized, with what is filled.
+    /// Returns the initialized part, which includes the filled part.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -146,11 +146,11 @@ impl<'a> ReadBuf<'a> {
     #[inline]
     pub fn initialized(&self) -> &[u8] {
         let initialized = &self.buf[..self.initialized];
-        // SAFETY: the invariant.
+        // SAFETY: by the invariant of `ReadBuf`, the first `initialized` bytes are initialized.
         unsafe { &*(std::ptr::from_ref(initialized) as *const [u8]) }
     }
 
-    /// What is initialized, with what is filled, to be changed in place.
+    /// Returns the initialized part, which includes the filled part, mutably.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -162,16 +162,17 @@ impl<'a> ReadBuf<'a> {
     #[inline]
     pub fn initialized_mut(&mut self) -> &mut [u8] {
         let initialized = &mut self.buf[..self.initialized];
-        // SAFETY: the invariant; what is written through the reference is initialized.
+        // SAFETY: by the invariant of `ReadBuf`, the first `initialized` bytes are initialized, and a `&mut [u8]` can
+        // only write initialized bytes.
         unsafe { &mut *(std::ptr::from_mut(initialized) as *mut [u8]) }
     }
 
-    /// The whole buffer, as it is.
+    /// Returns the whole buffer without initializing it.
     ///
-    /// Who initializes more of it says so by [`assume_init`](Self::assume_init).
+    /// Bytes that the caller initializes are declared with [`assume_init`](Self::assume_init).
     ///
     /// # Safety
-    /// The caller must not make a byte uninitialized, also not one that the buffer takes for such.
+    /// The caller must not uninitialize a byte, even one outside of the part that the buffer knows as initialized.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -187,10 +188,10 @@ impl<'a> ReadBuf<'a> {
         self.buf
     }
 
-    /// The unfilled part, as it is.
+    /// Returns the unfilled part without initializing it.
     ///
     /// # Safety
-    /// As for [`inner_mut`](Self::inner_mut).
+    /// The caller must not uninitialize a byte; see [`inner_mut`](Self::inner_mut).
     ///
     /// ```
     /// # use std::mem::MaybeUninit;
@@ -210,7 +211,7 @@ impl<'a> ReadBuf<'a> {
         &mut self.buf[self.filled..]
     }
 
-    /// The unfilled part, with zeros where it was not initialized. That is done once.
+    /// Returns the unfilled part after zeroing what is not initialized. Each byte is zeroed only once.
     ///
     /// ```
     /// # use std::mem::MaybeUninit;
@@ -223,10 +224,10 @@ impl<'a> ReadBuf<'a> {
         self.initialize_unfilled_to(self.remaining())
     }
 
-    /// The first `n` bytes of the unfilled part, with zeros where they were not initialized.
+    /// Returns the first `n` bytes of the unfilled part after zeroing what is not initialized.
     ///
     /// # Panics
-    /// If the unfilled part is shorter.
+    /// If fewer than `n` bytes are unfilled.
     ///
     /// ```
     /// # use std::mem::MaybeUninit;
@@ -248,7 +249,7 @@ impl<'a> ReadBuf<'a> {
         &mut self.initialized_mut()[start..end]
     }
 
-    /// How many bytes are unfilled.
+    /// Returns the number of unfilled bytes.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -259,7 +260,7 @@ impl<'a> ReadBuf<'a> {
         self.capacity() - self.filled
     }
 
-    /// Begins anew with nothing filled. What is initialized stays so.
+    /// Marks all bytes as unfilled. Initialized bytes stay initialized.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -274,10 +275,10 @@ impl<'a> ReadBuf<'a> {
         self.filled = 0;
     }
 
-    /// The next `n` bytes, which are initialized, are filled.
+    /// Marks the next `n` bytes as filled.
     ///
     /// # Panics
-    /// If fewer are initialized.
+    /// If the buffer would then be filled beyond its initialized part.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -294,10 +295,10 @@ impl<'a> ReadBuf<'a> {
         self.set_filled(filled);
     }
 
-    /// The first `n` bytes, which are initialized, are filled, and no more: this may also be fewer than were.
+    /// Sets the filled part to the first `n` bytes, which may be fewer than before.
     ///
     /// # Panics
-    /// If fewer are initialized.
+    /// If the buffer would then be filled beyond its initialized part.
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -317,10 +318,10 @@ impl<'a> ReadBuf<'a> {
         self.filled = n;
     }
 
-    /// The first `n` unfilled bytes are initialized, if the buffer did not know.
+    /// Declares the first `n` unfilled bytes as initialized.
     ///
     /// # Safety
-    /// They must be.
+    /// The first `n` unfilled bytes must be initialized.
     ///
     /// ```
     /// # use std::mem::MaybeUninit;
@@ -336,10 +337,10 @@ impl<'a> ReadBuf<'a> {
         self.initialized = self.initialized.max(self.filled + n);
     }
 
-    /// Appends `buf`.
+    /// Appends `buf` to the filled part.
     ///
     /// # Panics
-    /// If it is longer than [`remaining`](Self::remaining).
+    /// If `buf` is longer than [`remaining`](Self::remaining).
     ///
     /// ```
     /// # use pointsman::io::ReadBuf;
@@ -358,7 +359,7 @@ impl<'a> ReadBuf<'a> {
                 "buf.len() must fit in remaining(); buf.len() = {len}, remaining() = {remaining}"
             );
         };
-        // SAFETY: a byte is also one that may be uninitialized.
+        // SAFETY: `u8` and `MaybeUninit<u8>` have the same layout, and the slice is only read.
         room.copy_from_slice(unsafe { &*(std::ptr::from_ref(buf) as *const [MaybeUninit<u8>]) });
         let end = self.filled + len;
         self.initialized = self.initialized.max(end);
@@ -367,7 +368,7 @@ impl<'a> ReadBuf<'a> {
 }
 
 #[cfg(feature = "io-util")]
-// SAFETY: `chunk_mut` is all of what `remaining_mut` counts, and stays so unless the buffer is advanced.
+// SAFETY: `chunk_mut` returns all of the bytes that `remaining_mut` counts, and both change only by `advance_mut`.
 unsafe impl bytes::BufMut for ReadBuf<'_> {
     #[inline]
     fn remaining_mut(&self) -> usize {
@@ -376,7 +377,7 @@ unsafe impl bytes::BufMut for ReadBuf<'_> {
 
     #[inline]
     unsafe fn advance_mut(&mut self, cnt: usize) {
-        // SAFETY: the caller has initialized them.
+        // SAFETY: the contract of `advance_mut` requires that the caller has initialized the bytes.
         unsafe { self.assume_init(cnt) };
         self.advance(cnt);
     }

@@ -1,7 +1,7 @@
-//! One source of I/O and what its runtime knows of it: all that sockets, pipes and other descriptors wait by.
+//! The registration of one I/O source with its runtime. Sockets, pipes and other descriptors wait through it.
 //!
-//! Invariant: readiness is cleared only after the source itself has said that it would block, and only that which was
-//! known before it was asked.
+//! Invariant: readiness is cleared only after the source has returned `WouldBlock`, and only the readiness that was
+//! known before the call.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -13,41 +13,41 @@ use mio::event::Source;
 use super::Interest;
 #[cfg(feature = "net")]
 use super::Ready;
-use crate::runtime::driver::{Direction, Place, ReadyEvent};
-use crate::runtime::shutdown_error;
+use crate::runtime::driver::{Direction, ReadyEvent, RegisteredSource};
+use crate::runtime::{Handle, shutdown_error};
 use crate::task::coop;
 
 pub(crate) struct Registration {
-    place: Place,
+    source: RegisteredSource,
 }
 
 impl Registration {
-    /// Registers a source at the runtime that is the current one.
+    /// Registers a source with the current runtime.
     ///
     /// # Errors
-    /// If the runtime is ending, or the system refuses the source.
+    /// If the runtime has shut down, or the system refuses the source.
     ///
     /// # Panics
-    /// If there is no current runtime, or it has no I/O.
+    /// If there is no current runtime, or I/O is not enabled.
     #[track_caller]
     pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Self> {
-        let place = Place::new(source, interest)?;
-        Ok(Self { place })
+        let source = Handle::current().register(source, interest)?;
+        Ok(Self { source })
     }
 
-    /// The system tells no more of the source, which lives on or is closed next.
+    /// Deregisters the source from the system. The caller may keep or close it afterwards.
     pub(crate) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
-        self.place.deregister(source)
+        self.source.deregister(source)
     }
 
     // --- waiting ---
 
-    /// Ready when reading may not block. The task that polls last is woken.
+    /// Ready once the source may be readable. Only the task that polled last is woken.
     pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<ReadyEvent>> {
         self.poll_ready(cx, Direction::Read)
     }
 
-    /// Ready when writing may not block. The task that polls last is woken.
+    /// Ready once the source may be writable. Only the task that polled last is woken.
     pub(crate) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<ReadyEvent>> {
         self.poll_ready(cx, Direction::Write)
     }
@@ -58,35 +58,34 @@ impl Registration {
         direction: Direction,
     ) -> Poll<io::Result<ReadyEvent>> {
         let budget = ready!(coop::poll_proceed(cx));
-        let event = ready!(self.place.readiness().poll(cx, direction));
+        let event = ready!(self.source.poll(cx, direction));
         budget.made_progress();
         Poll::Ready(checked(event))
     }
 
-    /// Waits until the source is ready for one of these. Any number of tasks may; giving up leaves no trace.
+    /// Waits until the source is ready for one of the interests. Any number of tasks may wait. Cancel safe.
     pub(crate) async fn readiness(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        checked(self.place.readiness().wait(interest).await)
+        checked(self.source.wait(interest).await)
     }
 
-    /// What is known now.
     pub(crate) fn ready_event(&self, interest: Interest) -> ReadyEvent {
-        self.place.readiness().ready_event(interest)
+        self.source.ready_event(interest)
     }
 
-    /// The source has said that it would block.
+    /// Called after the source has returned `WouldBlock`.
     pub(crate) fn clear_readiness(&self, event: ReadyEvent) {
-        self.place.readiness().clear(event);
+        self.source.clear(event);
     }
 
-    /// It is most likely ready, before the system has told so: the first attempt is made at once.
+    /// Assumes readiness before the first event, so that the first attempt is made at once.
     #[cfg(feature = "net")]
     pub(crate) fn assume_ready(&self, ready: Ready) {
-        self.place.readiness().assume(ready);
+        self.source.assume(ready);
     }
 
     // --- trying ---
 
-    /// Reads by `read`, which is to give `WouldBlock` where it would block, as soon as that is possible.
+    /// Calls `read` once the source is readable, and again after `WouldBlock`.
     pub(crate) fn poll_read_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -95,7 +94,7 @@ impl Registration {
         self.poll_io(cx, Direction::Read, read)
     }
 
-    /// Writes by `write`, as [`poll_read_io`](Self::poll_read_io) reads.
+    /// Calls `write` once the source is writable, and again after `WouldBlock`.
     pub(crate) fn poll_write_io<R>(
         &self,
         cx: &mut Context<'_>,
@@ -121,7 +120,8 @@ impl Registration {
         }
     }
 
-    /// Tries `attempt` if the source is known to be ready; `WouldBlock` if it is not, or says so.
+    /// Calls `attempt` if the source is known to be ready. Returns `WouldBlock` if it is not, or if `attempt` returns
+    /// it.
     pub(crate) fn try_io<R>(
         &self,
         interest: Interest,
@@ -138,8 +138,8 @@ impl Registration {
         result
     }
 
-    /// Tries `attempt` whenever the source is ready, until it gives anything but `WouldBlock`. Any number of tasks may;
-    /// giving up leaves no trace.
+    /// Calls `attempt` whenever the source is ready, until it returns anything but `WouldBlock`. Any number of tasks
+    /// may wait. Cancel safe.
     pub(crate) async fn async_io<R>(
         &self,
         interest: Interest,

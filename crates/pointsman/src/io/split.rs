@@ -1,7 +1,6 @@
-//! A stream in two halves.
+//! Splits any stream into a reading and a writing half.
 //!
-//! Invariant: one half at a time uses the stream, and only while it is polled. The stream does not move
-//! before both halves are one again.
+//! Invariant: at most one half uses the stream at a time, during a poll. The stream does not move before `unsplit`.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -14,21 +13,20 @@ use super::async_write::forward_write;
 use super::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::loom::sync::{Mutex, MutexGuard};
 
-/// What the halves share.
-struct Shared<T> {
+struct SharedStream<T> {
     stream: Mutex<T>,
     is_write_vectored: bool,
 }
 
-/// The stream, for one poll.
+/// Exclusive access to the stream, during a poll.
 struct Locked<'a, T>(MutexGuard<'a, T>);
 
-impl<T> Shared<T> {
+impl<T> SharedStream<T> {
     fn lock(&self) -> Locked<'_, T> {
         Locked(self.stream.lock().unwrap())
     }
 
-    /// As the stream was asked when it was split.
+    /// The value of `is_write_vectored` of the stream at the split.
     fn is_write_vectored(&self) -> bool {
         self.is_write_vectored
     }
@@ -36,12 +34,13 @@ impl<T> Shared<T> {
 
 impl<T> Locked<'_, T> {
     fn pinned(&mut self) -> Pin<&mut T> {
-        // SAFETY: nobody gets at the stream but by this, and it is moved out only if it is `Unpin`.
+        // SAFETY: the stream is accessed only through this pin, under the lock, and `unsplit` moves it out only if it
+        // is `Unpin`.
         unsafe { Pin::new_unchecked(&mut *self.0) }
     }
 }
 
-/// The half of [`split`] that reads.
+/// The reading half of a stream, created by [`split`].
 ///
 /// ```
 /// # use pointsman::io::{AsyncReadExt, DuplexStream, ReadHalf, duplex, split};
@@ -53,10 +52,10 @@ impl<T> Locked<'_, T> {
 /// # });
 /// ```
 pub struct ReadHalf<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<SharedStream<T>>,
 }
 
-/// The half of [`split`] that writes.
+/// The writing half of a stream, created by [`split`].
 ///
 /// ```
 /// # use pointsman::io::{AsyncWriteExt, DuplexStream, WriteHalf, duplex, split};
@@ -67,19 +66,18 @@ pub struct ReadHalf<T> {
 /// # });
 /// ```
 pub struct WriteHalf<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<SharedStream<T>>,
 }
 
-// SAFETY: no method of a half gives access to the stream through `&self`.
+// SAFETY: the methods of a half that take `&self` compare pointers only and do not access the stream.
 unsafe impl<T> Sync for ReadHalf<T> {}
-// SAFETY: no method of a half gives access to the stream through `&self`.
+// SAFETY: the methods of a half that take `&self` compare pointers only and do not access the stream.
 unsafe impl<T> Sync for WriteHalf<T> {}
 
-/// Splits a stream into a half that reads and one that writes, for two tasks.
+/// Splits a stream into a reading and a writing half, for two tasks.
 ///
-/// The stream is dropped with the second of them; a half that is dropped does not end its direction.
-/// [`ReadHalf::unsplit`] makes them one again. What can be split without a lock, as a socket, does so by
-/// methods of its own.
+/// The stream is dropped with the last half; dropping one half does not shut down its direction. [`ReadHalf::unsplit`]
+/// reunites the halves. Streams that can be split without a lock, such as sockets, have methods of their own for it.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
@@ -102,7 +100,7 @@ where
     T: AsyncRead + AsyncWrite,
 {
     let is_write_vectored = stream.is_write_vectored();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedStream {
         stream: Mutex::new(stream),
         is_write_vectored,
     });
@@ -115,7 +113,7 @@ where
 }
 
 impl<T> ReadHalf<T> {
-    /// Whether `other` is of the same stream.
+    /// Returns true if `other` is a half of the same stream.
     ///
     /// ```
     /// # use pointsman::io::{empty, split};
@@ -127,10 +125,10 @@ impl<T> ReadHalf<T> {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// The whole stream again.
+    /// Reunites the halves and returns the stream.
     ///
     /// # Panics
-    /// If `wr` is of another stream. [`is_pair_of`](Self::is_pair_of) tells before.
+    /// If `wr` is a half of another stream. [`is_pair_of`](Self::is_pair_of) checks that.
     ///
     /// ```
     /// # use pointsman::io::split;
@@ -155,7 +153,7 @@ impl<T> ReadHalf<T> {
 }
 
 impl<T> WriteHalf<T> {
-    /// Whether `other` is of the same stream.
+    /// Returns true if `other` is a half of the same stream.
     ///
     /// ```
     /// # use pointsman::io::{empty, split};

@@ -1,9 +1,9 @@
 //! The standard streams of the process: [`stdin`], [`stdout`] and [`stderr`].
 //!
-//! Invariant: each handle has its own order of reads or writes, and two handles of one stream have none
-//! between them. All share the buffer that the standard library has for the stream.
+//! Invariant: the reads or writes of one handle are in order; those of two handles are not ordered. All handles share
+//! the buffer that the standard library has for the stream.
 //!
-//! Cost: as of [`blocking`](super::blocking).
+//! Cost: that of [`blocking`](super::blocking).
 
 use std::io::{self, IoSlice, Write};
 use std::mem;
@@ -18,12 +18,13 @@ use std::task::{Context, Poll, ready};
 use super::blocking::{MAX_BUF_SIZE, Pump, Source};
 use super::{AsyncRead, AsyncWrite, ReadBuf};
 
-// SAFETY: what it reads comes from the system or from its buffer, and is counted there.
+// SAFETY: the standard library's `Stdin` copies bytes from the system or its own buffer into the given one and returns
+// their number.
 unsafe impl Source for io::Stdin {}
 
 macro_rules! system_handle {
     ($($stream:ident)*) => {$(
-        // A panic in a job stays in its handle, so the pump remains consistent.
+        // A panic in a job stays in its `JoinHandle`, so the pump remains consistent.
         impl UnwindSafe for $stream {}
         impl RefUnwindSafe for $stream {}
 
@@ -59,13 +60,12 @@ macro_rules! system_handle {
 
 system_handle!(Stdin Stdout Stderr);
 
-/// The standard input of the process, from [`stdin`].
+/// The standard input of the process, created by [`stdin`].
 ///
-/// It reads in a thread for blocking work. Such a read goes on when it was cancelled, for the next read of
-/// this handle, and **the end of the runtime waits for it**: a program that waits for somebody to type
-/// had better do so in a thread of its own.
+/// Reads run on the blocking pool. A cancelled read continues, for the next read of this handle, and **the shutdown of
+/// the runtime waits for it**. An interactive program should read on a thread of its own.
 ///
-/// Each handle reads by itself: what the cancelled read of one finds, no other gets.
+/// Handles do not share reads: bytes that the cancelled read of one handle receives are not available to another.
 ///
 /// ```
 /// use std::io::IsTerminal;
@@ -81,9 +81,9 @@ pub struct Stdin {
     pump: Pump,
 }
 
-/// A new handle to the standard input of the process.
+/// Creates a handle to the standard input of the process.
 ///
-/// A read takes one job and returns what there is, at most 2 MB; see [`Stdin`] for what that means.
+/// A read runs one job and returns the available bytes, at most 2 MB; see [`Stdin`] for cancelled reads.
 ///
 /// ```no_run
 /// use pointsman::io::{self, AsyncBufReadExt, BufReader};
@@ -163,17 +163,17 @@ macro_rules! output {
 }
 
 output! {
-    /// The standard output of the process, from [`stdout`].
+    /// The standard output of the process, created by [`stdout`].
     ///
-    /// A write is over when its bytes are copied, at most 2 MB, while a job for blocking work writes them. The
-    /// next write waits for it and tells its error, and so does a flush. **Flush it** at the end: what follows
-    /// the last line break is kept back by the standard library until then. Dropping the runtime waits for the job of
-    /// a write, even if the job is queued.
+    /// A write returns when its bytes are copied, at most 2 MB, and a job on the blocking pool then writes them. The
+    /// next write or flush waits for the job and reports its error. **Flush** at the end: the standard library keeps
+    /// bytes after the last line break in its buffer until then. Dropping the runtime waits for the job of a write,
+    /// even if it is queued.
     ///
-    /// The writes of one handle keep their order. Those of two handles may overtake each other, so make one
-    /// and keep it.
+    /// The writes of one handle keep their order. Those of two handles may overtake each other, so use one handle.
     ///
-    /// On Windows, whose console takes nothing but characters, a write of more than 2 MB takes no half of one.
+    /// On Windows, whose console accepts only complete characters, a write of more than 2 MB does not split a
+    /// character.
     ///
     /// ```
     /// use std::{future::poll_fn, pin::Pin};
@@ -187,7 +187,7 @@ output! {
     /// # Ok(()) }
     /// ```
     Stdout,
-    /// A new handle to the standard output of the process.
+    /// Creates a handle to the standard output of the process.
     ///
     /// ```
     /// use pointsman::io::{self, AsyncWriteExt};
@@ -202,9 +202,9 @@ output! {
 }
 
 output! {
-    /// The standard error of the process, from [`stderr`].
+    /// The standard error of the process, created by [`stderr`].
     ///
-    /// All is as with [`Stdout`], except that the standard library keeps nothing back.
+    /// As [`Stdout`], except that the standard library does not buffer it.
     ///
     /// ```
     /// use std::{future::poll_fn, pin::Pin};
@@ -218,7 +218,7 @@ output! {
     /// # Ok(()) }
     /// ```
     Stderr,
-    /// A new handle to the standard error of the process.
+    /// Creates a handle to the standard error of the process.
     ///
     /// ```
     /// use pointsman::io::{self, AsyncWriteExt};
@@ -232,7 +232,7 @@ output! {
     stderr
 }
 
-/// On Windows, the beginning of what is too much for one job, without the half character at its end.
+/// On Windows, cuts `buf` to the size of one job without splitting a character.
 fn whole_characters(buf: &[u8]) -> &[u8] {
     match buf.get(..MAX_BUF_SIZE) {
         Some(first) if cfg!(any(windows, test)) => match std::str::from_utf8(first) {

@@ -1,12 +1,12 @@
-//! What a thread sleeps by.
+//! Parks and unparks a thread.
 //!
-//! `std`'s own `park` has one token for each thread: to sleep by it would take wake-ups that the program has
-//! given the thread for purposes of its own.
+//! `std::thread::park` has one token per thread, so using it would consume unparks that the program sends for its own
+//! purposes.
 //!
-//! Invariant: after an unpark the next park returns, and what was done before is seen then.
+//! Invariant: after an unpark, the next park returns, and the thread then sees what happened before the unpark.
 //!
-//! Cost: an exchange to wake a thread that is awake. To wake one that sleeps takes 30 ns more than with `std`,
-//! of the 2 µs and more that it takes in all.
+//! Cost: one exchange to unpark a thread that is awake. Waking a sleeping thread takes 30 ns longer than with `std`, of
+//! 2 µs or more in total.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -16,19 +16,19 @@ use std::time::Duration;
 use super::lock;
 
 const AWAKE: u8 = 0;
-/// It sleeps, or has the lock to do so.
+/// The thread sleeps, or holds the lock and is about to.
 const ASLEEP: u8 = 1;
-/// It was woken, and has not seen it yet.
+/// The thread was unparked and has not noticed yet.
 const WOKEN: u8 = 2;
-/// It sleeps in a reactor, or is about to: that is told.
+/// The thread sleeps in a reactor or is about to; `reactor` wakes it.
 const IN_REACTOR: u8 = 3;
 
-/// See the module. Only its own thread may park.
+/// Only the thread that created it may park.
 pub(crate) struct Parker {
     state: AtomicU8,
     falls_asleep: Mutex<()>,
     wakes: Condvar,
-    /// What ends the sleep in the reactor. Set before the state says that it sleeps there.
+    /// Ends the sleep in the reactor. Set before the state becomes [`IN_REACTOR`].
     reactor: Mutex<Option<Waker>>,
 }
 
@@ -42,7 +42,7 @@ impl Parker {
         }
     }
 
-    /// Returns after an unpark, also one from before, after this time, or for no reason.
+    /// Waits for an unpark, at most for `timeout`. Returns at once after an earlier unpark, and may return spuriously.
     pub(crate) fn park(&self, timeout: Option<Duration>) {
         if self.take_woken() {
             return;
@@ -50,11 +50,11 @@ impl Parker {
         let guard = lock(&self.falls_asleep);
         let is_woken = self
             .state
-            // ORDERING: none here; see `take_woken`.
+            // Relaxed: the lock orders the wait after this, and `take_woken` acquires.
             .compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed)
             .is_err();
         if !is_woken {
-            // Whoever wakes this thread waits for the lock, and so for what is done here.
+            // `unpark` takes the lock before it signals, so the wait has begun by then.
             let _ = match timeout {
                 None => self.wakes.wait(guard).map(drop).is_ok(),
                 Some(timeout) => self.wakes.wait_timeout(guard, timeout).map(drop).is_ok(),
@@ -63,7 +63,7 @@ impl Parker {
         self.take_woken();
     }
 
-    /// As [`park`](Self::park), by `wait`, which returns after `reactor` was woken, also before.
+    /// As [`park`](Self::park), by calling `wait`, which returns once `reactor` was woken, even before the call.
     #[cfg(feature = "reactor")]
     pub(crate) fn park_in(&self, reactor: &Waker, wait: impl FnOnce()) {
         if self.take_woken() {
@@ -74,7 +74,7 @@ impl Parker {
             .clone_from(reactor);
         let falls_asleep = self
             .state
-            // ORDERING: Release shows the reactor to who unparks.
+            // ORDERING: Release pairs with the acquire of `unpark`, which then sees `reactor`.
             .compare_exchange(AWAKE, IN_REACTOR, Ordering::Release, Ordering::Relaxed);
         if falls_asleep.is_ok() {
             wait();
@@ -82,7 +82,7 @@ impl Parker {
         self.take_woken();
     }
 
-    /// Lets go of the reactor that it has slept in last, which may have ended. This thread is awake.
+    /// Drops the waker of the last reactor, whose runtime may have ended. Called by the thread itself.
     #[cfg(feature = "reactor")]
     pub(crate) fn forget_reactor(&self) {
         *lock(&self.reactor) = None;
@@ -92,18 +92,17 @@ impl Parker {
         self.state.load(Ordering::Relaxed) == IN_REACTOR
     }
 
-    /// Whether there was an unpark. This thread is awake.
+    /// Sets the state to [`AWAKE`] and returns whether there was an unpark.
     fn take_woken(&self) -> bool {
-        // ORDERING: Acquire pairs with the release in `unpark`, also in one that came after the first.
+        // ORDERING: Acquire pairs with the release of the last `unpark`.
         self.state.swap(AWAKE, Ordering::Acquire) == WOKEN
     }
 
     pub(crate) fn unpark(&self) {
-        // ORDERING: Release pairs with the acquire in `take_woken`.
-        // Acquire pairs with that of `park_in`.
+        // ORDERING: Release pairs with the acquire of `take_woken`, Acquire with the release of `park_in`.
         match self.state.swap(WOKEN, Ordering::AcqRel) {
             ASLEEP => {
-                // It has said so, and waits when the lock is free.
+                // The thread holds the lock until it waits.
                 drop(lock(&self.falls_asleep));
                 self.wakes.notify_one();
             }

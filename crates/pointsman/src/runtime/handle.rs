@@ -8,16 +8,18 @@ use std::pin::pin;
 use std::sync::{Arc, MutexGuard};
 
 use super::blocking::Refused;
-use super::context::{self, Work};
+#[cfg(feature = "reactor")]
+use super::driver::{Interest, Reactor, RegisteredSource};
+use super::error::TryCurrentError;
+use super::id::Id;
 use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
-use super::task::{self, LocalEnterGuard};
-use super::{RuntimeFlavor, TryCurrentError};
-use crate::task::{JoinHandle, Notified};
-use crate::time;
+use super::scheduler::context::{self, Work};
+use super::task::local_set::shared::LocalEnterGuard;
+use super::task::spawn::spawn_on;
+use crate::task::join::JoinHandle;
 
-/// A reference to a runtime: it can spawn tasks, and be kept by any thread. It does not keep the runtime
-/// running.
+/// A reference to a runtime, for spawning tasks from any thread. It does not keep the runtime running.
 ///
 /// ```
 /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -31,10 +33,10 @@ pub struct Handle {
     pub(super) shared: Arc<Shared>,
 }
 
-/// Makes a runtime the current one of this thread until it is dropped; see [`Handle::enter`].
+/// Keeps a runtime entered until it is dropped; see [`Handle::enter`].
 ///
 /// # Panics
-/// When it is dropped before another that was made later.
+/// The drop panics if a guard that was created later has not been dropped.
 ///
 /// ```
 /// # use pointsman::runtime::{Handle, Runtime};
@@ -48,14 +50,14 @@ pub struct Handle {
 /// ```
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct EnterGuard<'a> {
-    /// Set for a `LocalRuntime`. Entered last, so it is the first field and drops first.
+    /// Set by a `LocalRuntime`. Entered last, so it is the first field and is dropped first.
     pub(super) _local: Option<LocalEnterGuard>,
-    _current: context::Current,
+    _current: context::CurrentGuard,
     /// Makes the guard `!Send`, like a lock guard.
     _handle: PhantomData<(&'a Handle, MutexGuard<'static, ()>)>,
 }
 
-// SAFETY: no method gives access to a field through `&self`.
+// SAFETY: `EnterGuard` has no method that takes `&self` but `fmt`, which reads no field.
 unsafe impl Sync for EnterGuard<'_> {}
 
 impl fmt::Debug for EnterGuard<'_> {
@@ -65,8 +67,8 @@ impl fmt::Debug for EnterGuard<'_> {
 }
 
 impl Handle {
-    /// Makes the runtime the current one of this thread, for [`spawn`](crate::spawn), timers, and
-    /// [`Handle::current`]. Guards are dropped in the opposite order.
+    /// Enters the runtime: until the guard is dropped, [`spawn`](crate::spawn), timers, I/O and [`Handle::current`] on this
+    /// thread use it. Guards must be dropped in the reverse order of their creation.
     ///
     /// # Panics
     /// If the thread is ending.
@@ -81,22 +83,22 @@ impl Handle {
     pub fn enter(&self) -> EnterGuard<'_> {
         EnterGuard {
             _local: None,
-            _current: context::set_current(self),
+            _current: context::set_current(&self.shared),
             _handle: PhantomData,
         }
     }
 
-    /// The current runtime of this thread: that whose task or `block_on` runs, or that was
+    /// Returns a handle to the current runtime: the one that runs this task or `block_on`, or that was last
     /// [entered](Self::enter).
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no current runtime.
     ///
     /// ```
     /// # use pointsman::runtime::Handle;
     /// # #[pointsman::main] async fn main() {
     /// let handle = Handle::current();
-    /// // A thread that the runtime does not know.
+    /// // A thread outside of the runtime.
     /// let thread = std::thread::spawn(move || handle.spawn(async { 1 + 1 }));
     /// assert_eq!(thread.join().unwrap().await.unwrap(), 2);
     /// # }
@@ -109,10 +111,10 @@ impl Handle {
         }
     }
 
-    /// The current runtime of this thread; see [`current`](Self::current).
+    /// Returns a handle to the current runtime; see [`current`](Self::current).
     ///
     /// # Errors
-    /// If there is none, or the thread is ending.
+    /// If there is no current runtime, or the thread is ending.
     ///
     /// ```
     /// # use pointsman::runtime::{Handle, Runtime};
@@ -122,10 +124,13 @@ impl Handle {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        context::with_current(Self::clone).ok_or_else(TryCurrentError::now)
+        context::with_current(|shared| Self {
+            shared: Arc::clone(shared),
+        })
+        .ok_or_else(context::missing)
     }
 
-    /// Spawns a task; see [`spawn`](crate::spawn). If the runtime has ended, the task ends at once, cancelled.
+    /// Spawns a task onto the runtime; see [`spawn`](crate::spawn). If the runtime has shut down, the task is cancelled.
     ///
     /// ```
     /// # use pointsman::runtime::Runtime;
@@ -145,14 +150,14 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::spawn_on(&self.shared, future)
+        spawn_on(&self.shared, future)
     }
 
-    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking). If the
-    /// runtime has ended, the function is dropped and the task is cancelled.
+    /// Runs a blocking function on the blocking pool; see [`spawn_blocking`](crate::task::spawn_blocking). If the runtime
+    /// has shut down, the function is dropped and the task is cancelled.
     ///
     /// # Panics
-    /// If no thread at all can be started.
+    /// If the pool has no thread and none can be started.
     ///
     /// ```
     /// # use pointsman::runtime::Handle;
@@ -168,27 +173,22 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        task::spawn_blocking_on(self, function)
+        let (joined, accepted) = self.shared.spawn_blocking(function);
+        if let Err(Refused::NoThread(error)) = accepted {
+            panic!("OS can't spawn worker thread: {error}");
+        }
+        joined
     }
 
-    /// Like [`spawn_blocking`](Self::spawn_blocking), for the runtime's own use.
-    pub(super) fn run_blocking(
-        &self,
-        run: impl FnOnce(Handle) + Send + 'static,
-    ) -> Result<(), Refused> {
-        let handle = self.clone();
-        task::try_spawn_blocking_on(self, move || run(handle)).1
-    }
-
-    /// Blocks this thread until the future is ready. This thread polls that future and nothing else.
+    /// Runs a future to completion on this thread, which polls only that future.
     ///
-    /// A runtime of the current thread runs its tasks and timers only while somebody is in
-    /// [`Runtime::block_on`](super::Runtime::block_on), not in this.
+    /// A current-thread runtime does not run its tasks, timers and I/O here, but only while a thread is in
+    /// [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// # Panics
-    /// In a task or in another `block_on`, where a task is dropped at the end of a runtime of several threads, and if
-    /// the future panics. Blocking work may use it, in [`spawn_blocking`](crate::task::spawn_blocking) and in
-    /// [`block_in_place`](crate::task::block_in_place).
+    /// If called in a task or in another `block_on`, or in the destructor of a task while a multi-thread runtime shuts
+    /// down, and if the future panics. Blocking functions may call it, in
+    /// [`spawn_blocking`](crate::task::spawn_blocking) and in [`block_in_place`](crate::task::block_in_place).
     ///
     /// ```
     /// # use pointsman::{runtime::Handle, sync::oneshot, task::spawn_blocking};
@@ -214,12 +214,12 @@ impl Handle {
              attempted to block the current thread while the thread is being used to drive asynchronous tasks. \
              If you are in an async function, use `.await` on the future instead of blocking on it."
         );
-        let _current = context::set_current(self);
-        // Moved no further: it may be large.
+        let _current = context::set_current(&self.shared);
+        // Not moved any further, since the future may be large.
         let future = pin!(future);
         if !is_worker {
             return context::with_work(Work::RunsAndMayBlock, || {
-                context::block_in_any_case(future)
+                context::block_on_unchecked(future)
             });
         }
         let work = match self.shared.is_current_thread() {
@@ -229,7 +229,7 @@ impl Handle {
         context::with_work(work, || self.shared.block_on(future))
     }
 
-    /// What kind of runtime it is.
+    /// Returns the flavor of the runtime.
     ///
     /// ```
     /// # use pointsman::runtime::{Handle, RuntimeFlavor};
@@ -244,7 +244,7 @@ impl Handle {
         }
     }
 
-    /// The name that the runtime was given by [`Builder::name`](super::Builder::name).
+    /// Returns the name of the runtime, which [`Builder::name`](super::Builder::name) sets.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -255,7 +255,7 @@ impl Handle {
         self.shared.config.name.as_deref()
     }
 
-    /// The number of the runtime, which no other of the process has or had.
+    /// Returns the number of the runtime, which no other runtime of the process has or had.
     ///
     /// ```
     /// # use pointsman::runtime::Runtime;
@@ -264,11 +264,11 @@ impl Handle {
     /// assert_ne!(one.handle().id(), other.handle().id());
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    pub fn id(&self) -> super::Id {
-        super::Id::new(self.shared.id)
+    pub fn id(&self) -> Id {
+        self.shared.id
     }
 
-    /// Figures of the runtime.
+    /// Returns the metrics of the runtime.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -276,32 +276,107 @@ impl Handle {
     /// # }
     /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
-        RuntimeMetrics::new(self.clone())
+        RuntimeMetrics::new(Arc::clone(&self.shared))
     }
 
-    pub(crate) fn is_local(&self) -> bool {
-        self.shared.config.is_local
+    // --- used by the modules for I/O ---
+
+    /// Queues a function on the blocking pool. Also returns whether the pool accepted it.
+    #[cfg(any(feature = "fs", feature = "io-std", all(windows, feature = "process")))]
+    pub(crate) fn try_spawn_blocking<F, R>(
+        &self,
+        function: F,
+    ) -> (JoinHandle<R>, Result<(), Refused>)
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.shared.spawn_blocking(function)
     }
 
-    pub(super) fn driver(&self) -> Option<&Arc<time::Driver>> {
-        self.shared.time()
+    /// Registers an I/O source.
+    ///
+    /// # Errors
+    /// If the runtime has shut down, or the system refuses the source.
+    ///
+    /// # Panics
+    /// If I/O is not enabled.
+    #[cfg(feature = "reactor")]
+    #[track_caller]
+    pub(crate) fn register(
+        &self,
+        source: &mut impl mio::event::Source,
+        interest: Interest,
+    ) -> std::io::Result<RegisteredSource> {
+        let worker = self.shared.worker_index();
+        let (source, is_first) = self.reactor().register(source, interest, worker)?;
+        if is_first {
+            self.shared.notify_driver();
+        }
+        Ok(source)
     }
 
-    /// Queues a blocking job.
-    pub(crate) fn submit(&self, job: Notified) -> Result<(), Refused> {
-        self.shared.blocking.submit(self, job)
+    /// Calls `deliver` from now on whenever the pipe of signals is readable. `source` is that pipe, which lives as long as
+    /// the process and is the same in each call.
+    ///
+    /// # Errors
+    /// If the runtime has shut down, or the system refuses the source.
+    ///
+    /// # Panics
+    /// If I/O is not enabled.
+    #[cfg(all(unix, any(feature = "process", feature = "signal")))]
+    #[track_caller]
+    pub(crate) fn watch_signals(
+        &self,
+        source: &mut impl mio::event::Source,
+        deliver: fn(),
+    ) -> std::io::Result<()> {
+        if self.reactor().watch_signals(source, deliver)? {
+            self.shared.notify_driver();
+        }
+        Ok(())
     }
 
-    #[inline]
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    #[cfg(all(unix, any(feature = "process", feature = "signal")))]
+    pub(crate) fn has_io(&self) -> bool {
+        self.shared.reactor().is_some()
     }
+
+    #[cfg(feature = "reactor")]
+    #[track_caller]
+    fn reactor(&self) -> &Arc<Reactor> {
+        let Some(reactor) = self.shared.reactor() else {
+            panic!(
+                "A Tokio 1.x context was found, but IO is disabled. Call `enable_io` on the runtime \
+                 builder to enable IO. (The runtime is that of pointsman.)"
+            );
+        };
+        reactor
+    }
+}
+
+/// The flavor of a runtime.
+///
+/// ```
+/// use pointsman::runtime::{Builder, RuntimeFlavor};
+///
+/// let runtime = Builder::new_multi_thread().build()?;
+/// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
+/// # Ok::<_, std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// Tasks run on the thread that is in `block_on`.
+    CurrentThread,
+    /// Tasks run on several worker threads.
+    MultiThread,
 }
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
-            .field("id", &self.shared.id)
+            .field("id", &self.shared.id.0)
             .finish_non_exhaustive()
     }
 }

@@ -1,21 +1,20 @@
-//! The inject queue: tasks that were spawned or woken by threads that are no workers.
+//! The inject queue: tasks that were spawned or woken by threads that are not workers.
 //!
-//! A stack that anyone pushes to, and one takes as a whole, turned around. So those who come wait for nobody,
-//! and those who take do it once for many.
+//! It is a lock-free stack. A worker takes the whole stack at once and reverses it, so that the tasks run in the order in
+//! which they were pushed.
 //!
-//! Invariant: once it is closed nothing gets in, and what was in is given to whoever has closed it.
+//! Invariant: after [`close`](Inject::close) nothing is pushed, and the thread that closed it has taken all entries.
 
 use std::ptr;
 
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
-use crate::task::{Header, Notified, RawTask};
+use crate::task::raw::{Header, Notified, RawTask};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
-/// Not the address of any task.
+/// The top of a closed queue; not the address of a task.
 const CLOSED: *mut Header = ptr::without_provenance_mut(1);
 
-/// See the module.
 pub(crate) struct Inject {
     top: AtomicPtr<Header>,
     len: AtomicUsize,
@@ -36,21 +35,22 @@ impl Inject {
         top.is_null() || top == CLOSED
     }
 
-    /// How many wait, about.
+    /// The approximate number of entries.
     pub(crate) fn len(&self) -> usize {
-        // Those who have pushed may not have counted yet, and what they pushed be taken: less than none.
+        // Below zero if entries were taken before the threads that pushed them have counted them.
         (self.len.load(Relaxed) as isize).max(0) as usize
     }
 
-    /// How often all was taken, modulo what a counter holds.
+    /// How often the entries were taken; it wraps around.
     pub(crate) fn taken(&self) -> usize {
         self.taken.load(Relaxed)
     }
 
-    /// Puts the entry of a woken task in. If it is closed that is given back.
+    /// Pushes the entry of a woken task. Returns the entry if the queue is closed.
     pub(crate) fn push(&self, entry: Notified) -> Result<(), Notified> {
         let task = entry.task;
-        // ORDERING: Acquire, here and on failure: who finds it closed sees that the runtime has ended.
+        // ORDERING: Acquire, here and on failure, pairs with the release of `close`: a thread that finds the queue closed
+        // sees that the runtime has shut down.
         let mut top = self.top.load(Acquire);
         loop {
             if top == CLOSED {
@@ -58,8 +58,8 @@ impl Inject {
             }
             task.header().next.set(top);
             let next = task.as_ptr().cast_mut();
-            // ORDERING: Release pairs with the acquire in `take`. SeqCst, so that whoever goes to sleep after
-            // this sees it, or is seen to sleep by what follows: see `Idle`.
+            // ORDERING: SeqCst, which includes the release for the acquire of `take`, before the fence of
+            // `Idle::notify_remote`: a worker that goes to sleep sees the entry, or is seen as a sleeper.
             match self.top.compare_exchange_weak(top, next, SeqCst, Acquire) {
                 Ok(_) => break,
                 Err(seen) => top = seen,
@@ -69,7 +69,6 @@ impl Inject {
         Ok(())
     }
 
-    /// Takes all, the oldest first.
     pub(crate) fn take(&self) -> Taken {
         let top = self.top.load(Relaxed);
         if top.is_null() || top == CLOSED {
@@ -80,48 +79,49 @@ impl Inject {
             if top == CLOSED {
                 return Taken(ptr::null());
             }
-            // ORDERING: Acquire pairs with the release in `push`.
+            // ORDERING: Acquire pairs with the release of `push`: the links are read next. Release keeps this thread's earlier
+            // accesses to them before the next `push`.
             match self
                 .top
                 .compare_exchange_weak(top, ptr::null_mut(), AcqRel, Relaxed)
             {
                 Ok(_) => {
                     self.taken.fetch_add(1, Relaxed);
-                    return self.turned(top);
+                    return self.reversed(top);
                 }
                 Err(seen) => top = seen,
             }
         }
     }
 
-    /// Lets nobody in any more, and takes what is there.
+    /// Refuses entries from now on, and takes those that are there.
     pub(crate) fn close(&self) -> Taken {
-        // ORDERING: as in `take`.
+        // ORDERING: Acquire pairs with the release of `push`; Release with its acquire, which sees the shutdown.
         let top = self.top.swap(CLOSED, AcqRel);
         if top == CLOSED {
             return Taken(ptr::null());
         }
-        self.turned(top)
+        self.reversed(top)
     }
 
-    fn turned(&self, top: *mut Header) -> Taken {
-        let mut turned: *const Header = ptr::null();
+    fn reversed(&self, top: *mut Header) -> Taken {
+        let mut reversed: *const Header = ptr::null();
         let mut next: *const Header = top;
         let mut count = 0;
         while !next.is_null() {
-            // A pointer and no reference: behind the header is the task.
+            // A pointer, not a reference, since the provenance must cover the whole task behind the header.
             let header = next;
-            // SAFETY: a task in the chain is held by its entry, and the chain is the caller's.
-            next = unsafe { (*header).next.replace(turned) };
-            turned = header;
+            // SAFETY: the entry in the chain keeps the task alive, and this thread has taken the chain, so no other thread
+            // uses its links.
+            next = unsafe { (*header).next.replace(reversed) };
+            reversed = header;
             count += 1;
         }
         self.len.fetch_sub(count, Relaxed);
-        Taken(turned)
+        Taken(reversed)
     }
 }
 
-/// What was taken.
 #[must_use]
 pub(crate) struct Taken(*const Header);
 
@@ -130,9 +130,10 @@ impl Iterator for Taken {
 
     fn next(&mut self) -> Option<Notified> {
         let header = NonNull::new(self.0.cast_mut())?;
-        // SAFETY: the entry's reference keeps the task.
+        // SAFETY: the entry keeps the task alive, and the chain belongs to this iterator.
         self.0 = unsafe { header.as_ref() }.next.replace(ptr::null());
-        // SAFETY: as above.
+        // SAFETY: `push` has taken the entry apart, whose task was woken, and this puts it together once: the header is no
+        // longer in the chain.
         Some(unsafe { Notified::woken(RawTask::from_raw(header)) })
     }
 }

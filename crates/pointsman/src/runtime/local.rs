@@ -1,4 +1,4 @@
-//! A runtime of one thread, whose tasks need not be `Send`.
+//! A current-thread runtime whose tasks need not be `Send`.
 
 use std::fmt;
 use std::future::Future;
@@ -8,12 +8,14 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
-use super::context;
-use super::task::LocalSet;
-use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
-use crate::task::JoinHandle;
+use super::handle::{EnterGuard, Handle};
+use super::metrics::RuntimeMetrics;
+use super::runtime::Runtime;
+use super::scheduler::context;
+use super::task::local_set::LocalSet;
+use crate::task::join::JoinHandle;
 
-/// How a [`LocalRuntime`] is made. There is nothing to choose yet.
+/// Options for a [`LocalRuntime`]. There are none yet.
 ///
 /// ```
 /// use pointsman::runtime::{Builder, LocalOptions};
@@ -28,14 +30,14 @@ pub struct LocalOptions {
     _of_this_thread: PhantomData<*mut u8>,
 }
 
-/// A runtime of the current thread with a [`LocalSet`] of its own: [`spawn_local`](crate::task::spawn_local)
-/// works anywhere in it. It stays in its thread.
+/// A current-thread runtime on which [`spawn_local`](crate::task::spawn_local) works in every task, as in a [`LocalSet`]. It
+/// cannot be sent to another thread.
 ///
-/// When it is dropped its tasks are, too. That waits for blocking work that has begun.
+/// Dropping the runtime drops its tasks, and waits for blocking functions that have begun.
 ///
 /// # Panics
-/// When it is dropped in a task or in a `block_on`: use
-/// [`shutdown_background`](Self::shutdown_background) there. The runtime ends all the same.
+/// Dropping it in a task or in a `block_on` panics: call [`shutdown_background`](Self::shutdown_background) there. The
+/// runtime shuts down in any case.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -50,12 +52,12 @@ pub struct LocalOptions {
 /// # Ok::<_, std::io::Error>(())
 /// ```
 pub struct LocalRuntime {
-    // They go first.
+    // Dropped before the runtime.
     tasks: Tasks,
     runtime: Runtime,
 }
 
-/// Drops its tasks where their runtime is the current one.
+/// Drops the tasks with their runtime entered.
 struct Tasks {
     local: LocalSet,
     handle: Handle,
@@ -63,17 +65,17 @@ struct Tasks {
 
 impl Drop for Tasks {
     fn drop(&mut self) {
-        // Not where a thread ends, and the runtime with it.
-        let _current = context::try_set_current(&self.handle);
+        // `None` if the runtime is dropped as a thread-local value of an ending thread.
+        let _current = context::try_set_current(&self.handle.shared);
         drop(mem::take(&mut self.local));
     }
 }
 
 impl LocalRuntime {
-    /// A runtime with timers.
+    /// Creates a runtime with all drivers enabled.
     ///
     /// # Errors
-    /// None in practice; other runtimes may fail to start threads.
+    /// If the system provides no descriptors for I/O.
     ///
     /// ```
     /// # use pointsman::{runtime::LocalRuntime, time::{Duration, timeout}};
@@ -83,26 +85,26 @@ impl LocalRuntime {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<Self> {
-        Builder::new_current_thread()
+        super::Builder::new_current_thread()
             .enable_all()
             .build_local(LocalOptions::default())
     }
 
     pub(super) fn new_on(runtime: Runtime) -> Self {
         let tasks = Tasks {
-            local: LocalSet::with_most_at_once(runtime.handle().shared.config.event_interval),
+            local: LocalSet::with_max_polls(runtime.handle().shared.config.event_interval),
             handle: runtime.handle().clone(),
         };
         Self { tasks, runtime }
     }
 
-    /// A reference to the runtime. What other threads spawn with it has to be `Send`.
+    /// Returns a handle to the runtime. Tasks that are spawned with it must be `Send`.
     ///
     /// ```
     /// let runtime = pointsman::runtime::LocalRuntime::new()?;
     /// let handle = runtime.handle().clone();
     /// let thread = std::thread::spawn(move || handle.spawn(async { std::thread::current().id() }));
-    /// // The task itself runs here.
+    /// // The task itself runs on this thread.
     /// let task = thread.join().unwrap();
     /// assert_eq!(runtime.block_on(task).unwrap(), std::thread::current().id());
     /// # Ok::<_, std::io::Error>(())
@@ -111,7 +113,7 @@ impl LocalRuntime {
         self.runtime.handle()
     }
 
-    /// Starts a task that need not be `Send`. It runs when somebody blocks on a future.
+    /// Spawns a task that need not be `Send`. Tasks run only during [`block_on`](Self::block_on).
     ///
     /// ```
     /// use std::{cell::Cell, rc::Rc};
@@ -137,10 +139,10 @@ impl LocalRuntime {
         self.tasks.local.spawn_local(future)
     }
 
-    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    /// Runs a blocking function on the blocking pool; see [`spawn_blocking`](crate::task::spawn_blocking).
     ///
     /// # Panics
-    /// If no thread at all can be started.
+    /// If the pool has no thread and none can be started.
     ///
     /// ```
     /// let runtime = pointsman::runtime::LocalRuntime::new()?;
@@ -157,10 +159,10 @@ impl LocalRuntime {
         self.runtime.spawn_blocking(function)
     }
 
-    /// Blocks this thread until the future is ready, and runs the tasks meanwhile.
+    /// Runs a future to completion on this thread, and the tasks meanwhile.
     ///
     /// # Panics
-    /// In a task or in another `block_on`, and if the future panics.
+    /// If called in a task or in another `block_on`, and if the future panics.
     ///
     /// ```
     /// use pointsman::task::spawn_local;
@@ -180,8 +182,8 @@ impl LocalRuntime {
         self.runtime.block_on(local.run_until(future))
     }
 
-    /// Makes the runtime the current one of this thread, also for [`spawn_local`](crate::task::spawn_local).
-    /// Guards are dropped in the opposite order.
+    /// Enters the runtime, also for [`spawn_local`](crate::task::spawn_local). Guards must be dropped in the reverse order of
+    /// their creation.
     ///
     /// ```
     /// let runtime = pointsman::runtime::LocalRuntime::new()?;
@@ -197,10 +199,10 @@ impl LocalRuntime {
         guard
     }
 
-    /// Ends the runtime, and waits at most so long for blocking work, which goes on if it needs longer.
+    /// Shuts down the runtime and waits at most for `duration` for blocking functions, which continue if they take longer.
     ///
     /// # Panics
-    /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
+    /// If called in a task or in a `block_on`, unless `duration` is zero. The runtime shuts down in any case.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -213,13 +215,13 @@ impl LocalRuntime {
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
         let Self { tasks, runtime } = self;
-        // As in Tokio, tasks that are dropped from here on cannot start blocking work.
+        // As in Tokio, the destructors of tasks cannot submit blocking functions from here on.
         runtime.handle().shared.blocking.close();
         drop(tasks);
         runtime.shutdown_timeout(duration);
     }
 
-    /// Ends the runtime without waiting: blocking work that has begun goes on. May be used in a task.
+    /// Shuts down the runtime without waiting for blocking functions that have begun. May be called in a task.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -233,7 +235,7 @@ impl LocalRuntime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
-    /// Figures of the runtime, without the tasks that are not `Send`.
+    /// Returns the metrics of the runtime. They do not include tasks of [`spawn_local`](Self::spawn_local).
     ///
     /// ```
     /// let runtime = pointsman::runtime::LocalRuntime::new()?;

@@ -1,34 +1,16 @@
-//! What a runtime has done so far.
+//! The metrics of a runtime.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::Handle;
-use crate::loom::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use super::counter::Counter;
+#[cfg(feature = "reactor")]
+use super::driver::Reactor;
+use super::scheduler::{Shared, Slot};
 
-/// A count that one thread writes and others read.
-#[derive(Default)]
-pub(super) struct Counter(AtomicU64);
-
-impl Counter {
-    /// By the only thread that writes.
-    #[inline]
-    pub(super) fn add(&self, count: u64) {
-        self.0.store(self.0.load(Relaxed) + count, Relaxed);
-    }
-
-    /// By any thread.
-    pub(super) fn add_shared(&self, count: u64) {
-        self.0.fetch_add(count, Relaxed);
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
-
-/// Figures of a runtime, as of when they are read. They are counted without locks: several of them need not
-/// be of the same moment. They can be read after the runtime has ended.
+/// The metrics of a runtime. Each value is read when its method is called and is counted without locks, so two values may
+/// be from different moments. The metrics remain readable after the runtime has shut down.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -38,17 +20,25 @@ impl Counter {
 /// task.abort();
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RuntimeMetrics {
-    handle: Handle,
+    shared: Arc<Shared>,
+}
+
+impl fmt::Debug for RuntimeMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeMetrics")
+            .field("id", &self.shared.id.0)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RuntimeMetrics {
-    pub(super) fn new(handle: Handle) -> Self {
-        Self { handle }
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
     }
 
-    /// Worker threads; 1 for a runtime of the current thread.
+    /// Returns the number of worker threads, which is 1 for a current-thread runtime.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -57,10 +47,10 @@ impl RuntimeMetrics {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn num_workers(&self) -> usize {
-        self.handle.shared.config.worker_threads.max(1)
+        self.shared.config.worker_threads.max(1)
     }
 
-    /// Tasks that are not complete, without blocking ones.
+    /// Returns the number of tasks that are not complete. Does not include blocking functions.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -72,18 +62,18 @@ impl RuntimeMetrics {
     /// # }
     /// ```
     pub fn num_alive_tasks(&self) -> usize {
-        let shared = &self.handle.shared;
+        let shared = &self.shared;
         let counters = shared.slots.iter().map(|slot| &slot.counters);
         let (mut spawned, mut completed) = (0, 0);
         for counters in counters.chain([&shared.outside_counters]) {
-            // In this order, so that no task is counted as complete only.
+            // In this order, so that a task that completes meanwhile is not subtracted without being added.
             completed += counters.completed.get();
             spawned += counters.spawned.get();
         }
         usize::try_from(spawned.saturating_sub(completed)).unwrap_or(usize::MAX)
     }
 
-    /// Tasks that were ever spawned, without blocking ones.
+    /// Returns the number of tasks spawned so far. Does not include blocking functions.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -95,7 +85,7 @@ impl RuntimeMetrics {
     /// # }
     /// ```
     pub fn spawned_tasks_count(&self) -> u64 {
-        let shared = &self.handle.shared;
+        let shared = &self.shared;
         let slots: u64 = shared
             .slots
             .iter()
@@ -104,24 +94,25 @@ impl RuntimeMetrics {
         slots + shared.outside_counters.spawned.get()
     }
 
-    /// Tasks that were spawned or woken by threads that are no workers, and that no worker has taken yet. A thread
-    /// in [`Runtime::block_on`](super::Runtime::block_on) of a runtime of several threads is no worker.
+    /// Returns the number of tasks in the inject queue: tasks that were spawned or woken by threads that are not workers,
+    /// and that no worker has taken yet. In a multi-thread runtime, a thread in
+    /// [`Runtime::block_on`](super::Runtime::block_on) is not a worker.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
-    /// // Nobody is in `block_on`, which would run it.
+    /// // No thread is in `block_on`, which would run it.
     /// runtime.spawn(async {});
     /// assert_eq!(runtime.metrics().global_queue_depth(), 1);
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn global_queue_depth(&self) -> usize {
-        self.handle.shared.global_queue_depth()
+        self.shared.global_queue_depth()
     }
 
-    /// Tasks that wait in the queue of a worker, which is given by its number, from 0 on.
+    /// Returns the number of tasks in the queue of the worker with this index.
     ///
     /// # Panics
-    /// If there is no such worker.
+    /// If `worker` is not below [`num_workers`](Self::num_workers).
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -135,11 +126,11 @@ impl RuntimeMetrics {
         self.worker(worker).queued()
     }
 
-    /// How long a worker has run tasks, up to when it last looked around; see
-    /// [`event_interval`](super::Builder::event_interval). The worker is given by its number, from 0 on.
+    /// Returns how long the worker with this index has been busy. The value is updated every
+    /// [`event_interval`](super::Builder::event_interval) and before the worker sleeps.
     ///
     /// # Panics
-    /// If there is no such worker.
+    /// If `worker` is not below [`num_workers`](Self::num_workers).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -158,15 +149,15 @@ impl RuntimeMetrics {
         Duration::from_nanos(self.worker(worker).counters.busy.get())
     }
 
-    /// How often a worker has gone to sleep. The worker is given by its number, from 0 on.
+    /// Returns how often the worker with this index has gone to sleep.
     ///
     /// # Panics
-    /// If there is no such worker.
+    /// If `worker` is not below [`num_workers`](Self::num_workers).
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_multi_thread().build()?;
     /// let metrics = runtime.metrics();
-    /// // It has nothing to do.
+    /// // The worker has no tasks.
     /// while metrics.worker_park_count(0) == 0 {
     ///     std::thread::yield_now();
     /// }
@@ -176,16 +167,15 @@ impl RuntimeMetrics {
         self.worker(worker).counters.parked.get()
     }
 
-    /// How often a worker has gone to sleep and was woken: odd while it sleeps. The worker is given by its
-    /// number, from 0 on.
+    /// Returns how often the worker with this index has gone to sleep or woken up: an odd number while it sleeps.
     ///
     /// # Panics
-    /// If there is no such worker.
+    /// If `worker` is not below [`num_workers`](Self::num_workers).
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_multi_thread().worker_threads(1).build()?;
     /// let metrics = runtime.metrics();
-    /// // It has nothing to do.
+    /// // The worker has no tasks.
     /// while metrics.worker_park_unpark_count(0).is_multiple_of(2) {
     ///     std::thread::yield_now();
     /// }
@@ -197,22 +187,22 @@ impl RuntimeMetrics {
         counters.parked.get() + counters.unparked.get()
     }
 
-    /// Threads of the blocking pool, also those that have taken the place of a worker in
+    /// Returns the number of threads of the blocking pool, including those that replace a worker during
     /// [`block_in_place`](crate::task::block_in_place).
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
     /// assert_eq!(runtime.metrics().num_blocking_threads(), 0);
     /// runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
-    /// // It is kept for a while.
+    /// // The thread is kept for a while.
     /// assert_eq!(runtime.metrics().num_blocking_threads(), 1);
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn num_blocking_threads(&self) -> usize {
-        self.handle.shared.blocking.threads()
+        self.shared.blocking.threads()
     }
 
-    /// Threads of the blocking pool that have nothing to do.
+    /// Returns the number of idle threads of the blocking pool.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
@@ -228,10 +218,10 @@ impl RuntimeMetrics {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn num_idle_blocking_threads(&self) -> usize {
-        self.handle.shared.blocking.idle_threads()
+        self.shared.blocking.idle_threads()
     }
 
-    /// Blocking work that waits for a thread.
+    /// Returns the number of blocking functions that wait for a thread.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -244,16 +234,16 @@ impl RuntimeMetrics {
     ///     released.recv()
     /// });
     /// begun.recv().unwrap();
-    /// runtime.spawn_blocking(|| "has to wait");
+    /// runtime.spawn_blocking(|| "queued");
     /// assert_eq!(runtime.metrics().blocking_queue_depth(), 1);
     /// # drop(release);
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn blocking_queue_depth(&self) -> usize {
-        self.handle.shared.blocking.queued()
+        self.shared.blocking.queued()
     }
 
-    /// How many sources of I/O, such as sockets, were registered so far; 0 without I/O.
+    /// Returns the number of I/O sources, such as sockets, registered so far; 0 if I/O is not enabled.
     ///
     /// ```
     /// # #[cfg(feature = "net")] {
@@ -272,7 +262,7 @@ impl RuntimeMetrics {
         self.io(|reactor| &reactor.registered)
     }
 
-    /// How many of them have gone again.
+    /// Returns the number of I/O sources deregistered so far.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -285,7 +275,7 @@ impl RuntimeMetrics {
         self.io(|reactor| &reactor.deregistered)
     }
 
-    /// How many events the system has told of.
+    /// Returns the number of I/O events received so far.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -299,17 +289,17 @@ impl RuntimeMetrics {
     }
 
     #[cfg(feature = "reactor")]
-    fn io(&self, count: impl FnOnce(&super::driver::Reactor) -> &Counter) -> u64 {
-        let reactor = self.handle.shared.reactor();
+    fn io(&self, count: impl FnOnce(&Reactor) -> &Counter) -> u64 {
+        let reactor = self.shared.reactor();
         reactor.map_or(0, |reactor| count(reactor).get())
     }
 
-    fn worker(&self, worker: usize) -> &super::scheduler::Slot {
+    fn worker(&self, worker: usize) -> &Slot {
         let workers = self.num_workers();
         assert!(
             worker < workers,
             "worker is {worker}, but there are {workers} workers"
         );
-        &self.handle.shared.slots[worker]
+        &self.shared.slots[worker]
     }
 }

@@ -1,33 +1,37 @@
-//! A runtime, and its end.
+//! A runtime and its shutdown.
 
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::builder::{Builder, Config};
-use super::context::{self, Work};
+use super::blocking::has_ended_by;
+use super::config::Config;
 use super::driver::Reactor;
 use super::handle::{EnterGuard, Handle};
+use super::id::Id;
 use super::metrics::RuntimeMetrics;
-use super::scheduler::{Alarm, Shared, run_worker};
+use super::scheduler::context::{self, Work};
+use super::scheduler::{Alarm, Shared};
 use crate::loom::thread;
-use crate::task::JoinHandle;
+use crate::task::join::JoinHandle;
 use crate::time;
 
-/// Runs tasks, fires timers, and takes blocking work elsewhere.
+/// An async runtime: runs tasks, drives timers and I/O, and runs blocking functions on a thread pool.
 ///
-/// Dropping the runtime ends its threads and drops its tasks; a running task is dropped at its next await. The drop
-/// waits for all blocking work that was submitted before, running or queued, and for the blocking work that dropped
-/// tasks submit in their destructors. So the data that [`fs`](crate::fs) and the standard streams have accepted is
-/// written. [`shutdown_timeout`](Self::shutdown_timeout) waits for a limited time and
-/// [`shutdown_background`](Self::shutdown_background) not at all; both accept no further blocking work.
+/// # Shutdown
+///
+/// Dropping the runtime shuts it down: its threads end and its tasks are dropped, a running task at its next `.await`. The
+/// drop waits for all blocking functions that were submitted before, running or queued, and for those that the
+/// destructors of tasks submit. So data that [`fs`](crate::fs) and the standard streams have accepted is written.
+/// [`shutdown_timeout`](Self::shutdown_timeout) waits for a limited time and
+/// [`shutdown_background`](Self::shutdown_background) does not wait; both accept no further blocking functions.
 ///
 /// # Panics
-/// When it is dropped in a task or in a `block_on`: use `shutdown_background` there, or drop it in
-/// [`spawn_blocking`](crate::task::spawn_blocking), which may be its own. The runtime ends all the same.
+/// Dropping a runtime in a task or in a `block_on` panics: call `shutdown_background` there, or drop the runtime in
+/// [`spawn_blocking`](crate::task::spawn_blocking), which may be its own. The runtime shuts down in any case.
 ///
 /// ```
 /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -42,7 +46,8 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A runtime of several threads with timers, as with [`Builder::new_multi_thread`].
+    /// Creates a multi-thread runtime with all drivers enabled; see
+    /// [`Builder::new_multi_thread`](super::Builder::new_multi_thread).
     ///
     /// # Errors
     /// If a worker thread cannot be started.
@@ -58,14 +63,14 @@ impl Runtime {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<Self> {
-        Builder::new_multi_thread().enable_all().build()
+        super::Builder::new_multi_thread().enable_all().build()
     }
 
     pub(super) fn start(
         config: Config,
         enable_time: bool,
         start_paused: bool,
-        io: Option<(Reactor, Alarm)>,
+        io: Option<(Arc<Reactor>, Alarm)>,
     ) -> io::Result<Self> {
         let workers = config.worker_threads;
         let time = |waiter: Weak<Shared>| {
@@ -74,17 +79,16 @@ impl Runtime {
                 _ => time::Driver::unpausable(workers, waiter),
             })
         };
-        let shared = Shared::new(super::Id::next(), config, time, io);
+        let shared = Shared::new(Id::next(), config, time, io);
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,
             workers: Vec::new(),
         };
         for index in 0..runtime.handle.shared.config.worker_threads {
-            // If it fails, those before end when the runtime is dropped here.
-            let worker =
-                super::start_thread(&runtime.handle, move |handle| run_worker(handle, index));
-            match worker {
+            // If a thread cannot be started, the drop of `runtime` ends the earlier ones.
+            let shared = &runtime.handle.shared;
+            match shared.start_thread(move |shared| shared.run_worker(index)) {
                 Ok(worker) => runtime.workers.push(worker),
                 Err(error) => {
                     runtime.handle.shared.close_slots_from(index);
@@ -95,12 +99,12 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// A reference to the runtime.
+    /// Returns a handle to the runtime.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Runtime::new()?;
     /// let handle = runtime.handle().clone();
-    /// // Any thread may spawn with it.
+    /// // Any thread may spawn tasks with it.
     /// let thread = std::thread::spawn(move || handle.spawn(async { 1 + 1 }));
     /// assert_eq!(runtime.block_on(thread.join().unwrap()).unwrap(), 2);
     /// # Ok::<_, std::io::Error>(())
@@ -109,7 +113,7 @@ impl Runtime {
         &self.handle
     }
 
-    /// Makes the runtime the current one of this thread; see [`Handle::enter`].
+    /// Enters the runtime; see [`Handle::enter`].
     ///
     /// ```
     /// # use pointsman::runtime::{Handle, Runtime};
@@ -124,8 +128,8 @@ impl Runtime {
         self.handle.enter()
     }
 
-    /// Spawns a task; see [`spawn`](crate::spawn). In a runtime of the current thread it begins when
-    /// somebody blocks on a future.
+    /// Spawns a task onto the runtime; see [`spawn`](crate::spawn). In a current-thread runtime, tasks run only while a
+    /// thread is in [`block_on`](Self::block_on).
     ///
     /// ```
     /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -142,10 +146,10 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    /// Runs a blocking function on the blocking pool; see [`spawn_blocking`](crate::task::spawn_blocking).
     ///
     /// # Panics
-    /// If no thread at all can be started.
+    /// If the pool has no thread and none can be started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -166,15 +170,14 @@ impl Runtime {
         self.handle.spawn_blocking(function)
     }
 
-    /// Blocks this thread until the future is ready. The future is no task: it need not be `Send`, and is polled in
-    /// this thread only.
+    /// Runs a future to completion on this thread. The future is not a task: it need not be `Send`.
     ///
-    /// In a runtime of several threads this thread polls that future and nothing else, so no task keeps it waiting,
-    /// and tasks that it spawns run in the workers. In a runtime of the current thread it runs the tasks meanwhile; if
-    /// several threads are in here at once, one of them does.
+    /// In a multi-thread runtime this thread polls only the future, which no task can delay; tasks that the future spawns
+    /// run on the workers. In a current-thread runtime this thread also runs the tasks; if several threads call `block_on`
+    /// at once, one of them does.
     ///
     /// # Panics
-    /// In a task or in another `block_on`, and if the future panics.
+    /// If called in a task or in another `block_on`, and if the future panics.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -188,11 +191,11 @@ impl Runtime {
         self.handle.block(future, true)
     }
 
-    /// Ends the runtime, and waits at most so long for what runs: tasks until their next await, and blocking
-    /// work, including queued work. Work that has not ended by then continues in its threads.
+    /// Shuts down the runtime and waits at most for `duration`: for tasks until their next `.await`, and for blocking
+    /// functions, running or queued. Functions that have not ended by then continue on their threads.
     ///
     /// # Panics
-    /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
+    /// If called in a task or in a `block_on`, unless `duration` is zero. The runtime shuts down in any case.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -212,17 +215,17 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn shutdown_timeout(mut self, duration: Duration) {
-        // As in Tokio, tasks that are dropped from here on cannot start blocking work.
+        // As in Tokio, the destructors of tasks cannot submit blocking functions from here on.
         self.handle.shared.blocking.close();
-        // As good as for ever, if the clock does not reach as far.
+        // Without a limit if the deadline is beyond the range of `Instant`.
         match duration.is_zero() {
             true => self.end(Some(Instant::now())),
             false => self.shut_down(Instant::now().checked_add(duration)),
         }
     }
 
-    /// Shuts the runtime down without waiting: a running task continues until its next await. Blocking work, including
-    /// queued work, continues until it is done or the process ends. May be called in a task.
+    /// Shuts down the runtime without waiting. Running tasks continue until their next `.await`, and blocking functions,
+    /// running or queued, until they are done or the process ends. May be called in a task.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() {
@@ -236,7 +239,7 @@ impl Runtime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
-    /// Figures of the runtime.
+    /// Returns the metrics of the runtime.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -253,7 +256,7 @@ impl Runtime {
         if context::work() == Work::None {
             return self.end(until);
         }
-        // Its tasks end still.
+        // The tasks are dropped in any case.
         self.end(Some(Instant::now()));
         if !std::thread::panicking() {
             panic!(
@@ -263,31 +266,31 @@ impl Runtime {
         }
     }
 
-    /// `until`: when to wait no longer.
+    /// Shuts down the runtime and waits for its threads, at most until `until`.
     fn end(&mut self, until: Option<Instant>) {
         let shared = &self.handle.shared;
-        // Not where a thread ends, and the runtime with it.
-        let _current = context::try_set_current(&self.handle);
+        // `None` if the runtime is dropped as a thread-local value of an ending thread.
+        let _current = context::try_set_current(shared);
         shared.begin_shutdown();
         let watchdog = shared.finish_shutdown(!self.workers.is_empty());
         self.workers.extend(watchdog);
         let mut all_have_ended = true;
         for worker in self.workers.drain(..) {
             let is_self = worker.thread().id() == thread::current().id();
-            let has_time = until.is_none_or(|until| super::wait_for(&worker, until));
+            let has_time = until.is_none_or(|until| has_ended_by(&worker, until));
             if !is_self && has_time {
                 let _ = worker.join();
             } else {
                 all_have_ended = false;
             }
         }
-        // While workers run tasks these have their timers and their I/O: the last one ends them.
+        // Running tasks keep their timers and I/O; otherwise the last worker to end shuts the driver down.
         if all_have_ended {
             shared.end_driver_after_last_worker();
         }
-        // After the tasks were dropped: the destructor of a task may submit blocking work.
+        // After the tasks were dropped, since their destructors may submit blocking functions.
         shared.blocking.close();
-        shared.blocking.wait(&self.handle, until);
+        shared.blocking.wait(shared, until);
     }
 }
 

@@ -18,7 +18,7 @@ use libc::c_int;
 use mio::unix::{SourceFd, pipe};
 
 use super::listener::Listener;
-use crate::runtime::{Handle, driver};
+use crate::runtime::Handle;
 use crate::sync::watch;
 
 struct Registry {
@@ -98,7 +98,7 @@ impl Registry {
     #[track_caller]
     fn watch_at(&self, handle: &Handle) -> io::Result<()> {
         let descriptor = self.receiver.as_raw_fd();
-        driver::watch_signals(handle, &mut SourceFd(&descriptor), || {
+        handle.watch_signals(&mut SourceFd(&descriptor), || {
             if let Some(registry) = REGISTRY.get() {
                 registry.deliver();
             }
@@ -139,7 +139,7 @@ pub(crate) fn watch_at(handle: &Handle) -> io::Result<()> {
 /// The current runtime tells of signals from now on, if there is one and it can.
 pub(super) fn watch_at_current() {
     if let (Some(registry), Ok(handle)) = (REGISTRY.get(), Handle::try_current()) {
-        if handle.shared().reactor().is_some() {
+        if handle.has_io() {
             // Without it, other runtimes tell.
             let _ = registry.watch_at(&handle);
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use super::Id;
+use super::id::Id;
 use super::raw::RawTask;
 
 /// Aborts a task from elsewhere. Unlike a [`JoinHandle`](super::JoinHandle) it does not wait for the task and

@@ -21,7 +21,7 @@
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
-use super::Id;
+use super::id::Id;
 use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;

@@ -17,12 +17,14 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use super::arena::{Arena, Schedule};
+use super::coop;
 use super::current::Running;
+use super::error::JoinError;
+use super::id::Id;
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
 use super::slab::LARGEST_SLOT;
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
-use super::{Id, JoinError, coop};
 use crate::loom::cell::UnsafeCell;
 
 /// The payload of a panic.

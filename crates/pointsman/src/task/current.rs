@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use super::Id;
+use super::id::Id;
 use super::raw::{Header, RawTask};
 
 struct CurrentTask {

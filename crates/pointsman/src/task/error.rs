@@ -4,8 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
-use super::Id;
 use super::body::Payload;
+use super::id::Id;
 
 /// Error of a task that was aborted or that panicked.
 ///

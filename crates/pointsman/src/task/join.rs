@@ -10,9 +10,12 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::abort::AbortHandle;
+use super::coop;
+use super::error::JoinError;
+use super::id::Id;
 use super::raw::RawTask;
 use super::state::JoinHandleCleanup;
-use super::{AbortHandle, Id, JoinError, coop};
 
 /// A future of a task's output. Dropping it detaches the task, which continues to run.
 ///

@@ -4,17 +4,17 @@
 //! blocking function on a thread pool. [`spawn_local`] starts a task that stays on the thread of its
 //! [`LocalSet`].
 
-mod abort;
-mod arena;
-mod body;
+pub(crate) mod abort;
+pub(crate) mod arena;
+pub(crate) mod body;
 pub mod coop;
 mod current;
-mod error;
-mod id;
-mod join;
+pub(crate) mod error;
+pub(crate) mod id;
+pub(crate) mod join;
 #[cfg(all(test, loom))]
 mod loom_tests;
-mod raw;
+pub(crate) mod raw;
 mod slab;
 mod state;
 mod task_local;
@@ -26,23 +26,22 @@ mod waker;
 mod yield_now;
 
 pub use abort::AbortHandle;
-pub(crate) use arena::{Arena, FoundTasks, Schedule};
-pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
-pub(crate) use raw::{Header, Notified, RawTask};
 #[doc(hidden)]
 pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey};
 pub use yield_now::yield_now;
 
-// The only import from a higher layer: the functions that start tasks need a runtime and are defined there.
-pub use crate::runtime::task::{
-    JoinSet, LocalEnterGuard, LocalSet, block_in_place, join_set, spawn, spawn_blocking,
-    spawn_local,
-};
+// This file is the public index of the module. Code of this crate imports from the files of `task`, not from here: then
+// the functions that need a runtime, and build on those files, make no circle.
+pub use crate::runtime::task::blocking::{block_in_place, spawn_blocking};
+pub use crate::runtime::task::join_set::{self, JoinSet};
+pub use crate::runtime::task::local_set::LocalSet;
+pub use crate::runtime::task::local_set::shared::{LocalEnterGuard, spawn_local};
+pub use crate::runtime::task::spawn::spawn;
 
 /// Named future types.
 pub mod futures {

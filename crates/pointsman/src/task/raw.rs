@@ -9,8 +9,8 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::task::Waker;
 
-use super::Id;
 use super::current;
+use super::id::Id;
 use super::slab::Chunk;
 use super::state::{TaskState, ToIdle, ToNotified};
 

@@ -69,7 +69,6 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       acquire: takes('some'),
       tryAcquire: tries('some'),
       run: takes('some', 'fn options'),
-      schedule: takes('some', 'fn options'),
       waitForSpace: waits('nothing'),
       ...ending,
     },

@@ -183,9 +183,9 @@ describe('run: rejects, and throws nothing', () => {
 
 describe('map', () => {
   test.each<[unknown, unknown, string]>([
-    [5, {}, 'TypeError: inputs must be something to iterate over, got 5'],
-    [undefined, {}, 'TypeError: inputs must be something to iterate over, got undefined'],
-    [{}, {}, 'TypeError: inputs must be something to iterate over, got object'],
+    [5, {}, 'TypeError: inputs must be an iterable or an async iterable, got 5'],
+    [undefined, {}, 'TypeError: inputs must be an iterable or an async iterable, got undefined'],
+    [{}, {}, 'TypeError: inputs must be an iterable or an async iterable, got object'],
     [
       [1],
       { concurrency: 0 },

@@ -10,18 +10,19 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { detached, notIdle } from '../sync/errors.js';
+import { detached, fullError, notIdle, TimeoutError } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { readRequest, WaitQueue } from '../sync/wait/queue.js';
+import { QueueSpace } from '../sync/wait/queue-space.js';
 import { now, turnTime } from '../transport/clock.js';
 import type { Stop } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
-import { type MapOptions, mapOver } from './map.js';
+import { type MapOptions, map } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import { checkPoolOptions, type PoolOptions, poolDefaults, type RunOptions } from './options.js';
 import { proxyOf } from './proxy.js';
-import { QueueSpace } from './queue-space.js';
 import { Scheduler } from './scheduler.js';
 import { type Task, taskOf } from './task.js';
 import { hasNotBegun, TaskWatch, type TaskWatcher } from './task-watch.js';
@@ -35,7 +36,6 @@ import type {
   ResultOf,
   RunArguments,
 } from './types.js';
-import { Waiters } from './waiters.js';
 import type { WorkerHandle } from './worker-handle.js';
 import { WorkerSet } from './worker-set.js';
 
@@ -74,10 +74,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #workers: WorkerSet;
   readonly #space: QueueSpace;
   /** The waiting callers of `drain` and `shutdown`. */
-  readonly #drains = new Waiters();
+  readonly #drains: WaitQueue<void>;
   readonly #metrics = new Metrics();
   /** The number of unfinished tasks. */
   #active = 0;
+  /** The number of tasks that the pool was given so far. */
+  #requests = 0;
   #closed: { readonly reason: unknown } | undefined;
   #ended: Promise<void> | undefined;
   #terminating: Promise<void> | undefined;
@@ -92,9 +94,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     checkPoolOptions(options);
     this.#options = options;
     this.#label = options.name === undefined ? '' : `${options.name}: `;
-    // Each thread that is not ready yet will take a task.
-    const waiting = () => this.#scheduler.waiting - this.#scheduler.idle - this.#workers.missing;
-    this.#space = new QueueSpace(options.maxWaiting, waiting, this.#label);
+    this.#drains = new WaitQueue(this.#label);
+    const requests = () => this.#requests;
+    this.#space = new QueueSpace(this.#label, () => this.#left(), requests);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
     this.#workers = new WorkerSet(
       options,
@@ -212,14 +214,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     options: MapOptions = {},
   ): AsyncIterableIterator<never> {
     if (!(this instanceof Pool)) throw detached('map');
-    const run = (input: unknown, signal: AbortSignal) => {
-      const { concurrency: _, ...runOptions } = options;
-      return this.run(fn as never, [input] as never, { ...runOptions, signal });
-    };
+    const run = (input: unknown, runOptions: RunOptions) =>
+      this.run(fn as never, [input] as never, runOptions);
     const space = (signal: AbortSignal) =>
-      this.#space.hasSpace() ? undefined : this.waitForSpace({ signal });
+      this.#left() > 0 ? undefined : this.waitForSpace({ signal });
     const concurrency = 2 * this.#workers.max;
-    return mapOver(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
+    return map(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
 
   /**
@@ -234,10 +234,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
-    checkWaitOptions(options);
-    if (options.signal?.aborted) throw options.signal.reason;
+    const request = readRequest(options);
     if (this.#closed) throw this.#closed.reason;
-    await this.#space.wait(options);
+    await this.#space.wait(request);
   }
 
   /**
@@ -246,8 +245,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    */
   async drain(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('drain');
-    checkWaitOptions(options);
-    if (options.signal?.aborted) throw options.signal.reason;
     await this.#untilIdle(options);
   }
 
@@ -264,7 +261,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (!(this instanceof Pool)) throw detached('shutdown');
     checkWaitOptions(options);
     const ended = this.#refuseMore(this.#closedError('is closed'));
-    if (options.signal?.aborted) throw options.signal.reason;
     await this.#untilIdle(options);
     await ended;
   }
@@ -315,12 +311,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
     // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
-    this.#space.requests++;
-    const isFull = !this.#space.hasSpace();
+    this.#requests++;
+    const isFull = this.#left() <= 0;
     const drops = isFull && this.#options.whenFull === 'drop-oldest';
     if (isFull && !drops) {
       this.#metrics.cancelled++;
-      throw this.#space.refusal();
+      throw this.#refusal();
     }
     if (signal !== undefined || timeout !== undefined || task.runTimeout !== undefined) {
       if (timeout) task.startBy = task.enqueuedAt + timeout;
@@ -329,7 +325,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (++this.#active === 1) this.#workers.hold(true);
     this.#scheduler.add(task);
     const dropped = drops && this.#scheduler.dropOldest();
-    if (dropped) this.#refuse(dropped, this.#space.refusal());
+    if (dropped) this.#refuse(dropped, this.#refusal());
     this.#grow();
   }
 
@@ -398,7 +394,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#scheduler.over(task);
     if (--this.#active === 0) this.#workers.hold(false);
     this.#space.changed();
-    if (this.#active === 0) while (this.#drains.tellFirst()) {}
+    if (this.#active === 0) this.#drains.resolveAll();
   }
 
   #finished(
@@ -443,15 +439,30 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
+  /** The number of tasks for which the queue has space. Each thread that is idle or not ready yet takes a task. */
+  #left(): number {
+    const { maxWaiting = Infinity } = this.#options;
+    if (maxWaiting === Infinity) return maxWaiting;
+    return maxWaiting - this.#scheduler.waiting + this.#scheduler.idle + this.#workers.missing;
+  }
+
+  #refusal(): Error {
+    return fullError(this.#label, this.#options.maxWaiting as number);
+  }
+
   #closedError(what: string): PoolClosedError {
     return new PoolClosedError(`${this.#label}the pool ${what}`);
   }
 
   async #untilIdle(options: WaitOptions): Promise<void> {
+    const request = readRequest(options);
     if (this.#active === 0) return;
-    await this.#drains.wait(options, (timeout) =>
-      notIdle(timeout, this.#label, this.running, this.waiting),
-    );
+    try {
+      await this.#drains.insert(request);
+    } catch (error) {
+      if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
+      throw notIdle(request.timeout as number, this.#label, this.running, this.waiting);
+    }
   }
 
   /**

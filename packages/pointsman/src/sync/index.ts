@@ -26,21 +26,20 @@ export type { Locks } from './keyed/lock-all.js';
 export { Latch } from './latch.js';
 export type { Clock } from './limiter/clock.js';
 export { Limiter } from './limiter/limiter.js';
-export type { MapContext, MapOptions, Mapped } from './limiter/map.js';
+export type { MapContext, MapOptions } from './limiter/map.js';
 export type {
-  LimiterEvents,
   LimiterLimits,
   LimiterOptions,
   LimiterStats,
   RunOptions,
-  Scheduled,
   StartOptions,
   TryStartOptions,
 } from './limiter/options.js';
 export type { Rate } from './limiter/rates.js';
 export { retryAfter } from './limiter/retry-after.js';
 export type { Limits, Weight } from './limiter/rules.js';
-export type { RunContext } from './limiter/work.js';
+export type { RunContext } from './limiter/run.js';
+export type { Mapped } from './map.js';
 export { Condition } from './mutex/condition.js';
 export type { LockOptions, TryLockOptions } from './mutex/lock.js';
 export { Mutex } from './mutex/mutex.js';

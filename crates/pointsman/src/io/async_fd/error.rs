@@ -1,10 +1,10 @@
-//! Why a descriptor could not be registered.
+//! The error of a failed registration.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why a descriptor could not be registered, with what has it.
+/// Returned when a descriptor cannot be registered. Contains the descriptor's owner.
 ///
 /// ```
 /// use pointsman::io::unix::AsyncFd;
@@ -12,7 +12,7 @@ use std::io;
 /// #[pointsman::main]
 /// async fn main() -> std::io::Result<()> {
 ///     let directory = std::fs::File::open(".")?;
-///     // SAFETY: the file has the same descriptor until it is dropped, and nobody else closes it.
+///     // SAFETY: the file has the same descriptor until it is dropped, and nothing else closes it.
 ///     let error = unsafe { AsyncFd::register(directory) }.unwrap_err();
 ///     let (_directory, cause) = error.into_parts();
 ///     assert_eq!(cause.kind(), std::io::ErrorKind::PermissionDenied);
@@ -34,7 +34,7 @@ impl<T> AsyncFdRegisterError<T> {
         Self { inner, cause }
     }
 
-    /// What has the descriptor, and the error.
+    /// Returns the owner of the descriptor, and the error.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFdRegisterError;

@@ -1,4 +1,4 @@
-//! What a descriptor was ready for, until somebody has found that it would block.
+//! Guards for the readiness of a descriptor.
 
 use std::fmt;
 use std::io;
@@ -8,27 +8,26 @@ use super::AsyncFd;
 use crate::io::Ready;
 use crate::runtime::driver::ReadyEvent;
 
-/// What a descriptor was ready for, by [`readable`](AsyncFd::readable) and its like.
+/// The readiness of a descriptor, returned by [`readable`](AsyncFd::readable) and similar methods.
 ///
-/// Dropping it changes nothing: unless it is cleared, the descriptor counts as ready.
+/// Dropping the guard keeps the readiness, unless it was cleared.
 #[must_use = "You must explicitly choose whether to clear the readiness state by calling a method on ReadyGuard"]
 pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     async_fd: &'a AsyncFd<T>,
-    /// `None` once it was cleared.
+    /// `None` after it was cleared.
     event: Option<ReadyEvent>,
 }
 
-/// What a descriptor was ready for, by [`readable_mut`](AsyncFd::readable_mut) and its like.
+/// The readiness of a descriptor, returned by [`readable_mut`](AsyncFd::readable_mut) and similar methods.
 ///
-/// Dropping it changes nothing: unless it is cleared, the descriptor counts as ready.
+/// Dropping the guard keeps the readiness, unless it was cleared.
 #[must_use = "You must explicitly choose whether to clear the readiness state by calling a method on ReadyGuard"]
 pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     async_fd: &'a mut AsyncFd<T>,
-    /// `None` once it was cleared.
+    /// `None` after it was cleared.
     event: Option<ReadyEvent>,
 }
 
-/// What both guards have.
 macro_rules! guard {
     ($Guard:ident, held: ($($held:tt)+), lent: ($($lent:tt)+), $readable:ident, $name:literal, $($mutable:literal)?) => {
         impl<'a, T: AsRawFd> $Guard<'a, T> {
@@ -37,10 +36,10 @@ macro_rules! guard {
                 Self { async_fd, event }
             }
 
-            /// Says that the descriptor would block: it is ready again when the system says so the next time.
+            /// Clears the readiness: the descriptor is ready again after the next event of the system.
             ///
-            /// Call it only after a system call has given `WouldBlock`, or the next wait may be in vain. News that came
-            /// after this guard was made are not lost.
+            /// Call it only after a system call has returned `WouldBlock`; otherwise the next wait may never end.
+            /// Events after the creation of this guard are not lost.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -59,7 +58,7 @@ macro_rules! guard {
                 }
             }
 
-            /// As [`clear_ready`](Self::clear_ready), for a part of what the guard knows.
+            /// As [`clear_ready`](Self::clear_ready), for a part of the readiness.
             ///
             /// ```
             /// # use pointsman::io::{Interest, Ready, unix::AsyncFd};
@@ -79,7 +78,7 @@ macro_rules! guard {
                 }
             }
 
-            /// Leaves the descriptor ready, as dropping the guard does. It says in the code that this is meant.
+            /// Keeps the readiness, as dropping the guard does, but explicitly.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -91,7 +90,7 @@ macro_rules! guard {
             /// ```
             pub fn retain_ready(&mut self) {}
 
-            /// What it was ready for, without what was cleared.
+            /// Returns the readiness, without what was cleared.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -105,10 +104,10 @@ macro_rules! guard {
                 self.event.map_or(Ready::EMPTY, |event| event.ready)
             }
 
-            /// Does a system call, and [clears](Self::clear_ready) the readiness if it gives `WouldBlock`.
+            /// Calls `f`, and [clears](Self::clear_ready) the readiness if it returns `WouldBlock`.
             ///
             /// # Errors
-            /// [`TryIoError`] if it was `WouldBlock`: wait again. What the call gives otherwise is in the `Ok`.
+            /// [`TryIoError`] if `f` returned `WouldBlock`: wait again. Other results of `f` are in the `Ok`.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -149,7 +148,7 @@ guard!(AsyncFdReadyGuard, held: (&'a), lent: (&'a), readable, "ReadyGuard",);
 guard!(AsyncFdReadyMutGuard, held: (&'a mut), lent: (&mut), readable_mut, "MutReadyGuard", "mut ");
 
 impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
-    /// The descriptor that it is of.
+    /// Returns the `AsyncFd` of the guard.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -162,7 +161,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
         self.async_fd
     }
 
-    /// What has the descriptor.
+    /// Returns the owner of the descriptor.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -177,7 +176,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
 }
 
 impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
-    /// The descriptor that it is of.
+    /// Returns the `AsyncFd` of the guard.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -190,7 +189,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         self.async_fd
     }
 
-    /// The descriptor that it is of, to be changed.
+    /// Returns the `AsyncFd` of the guard, mutably.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -203,7 +202,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         self.async_fd
     }
 
-    /// What has the descriptor.
+    /// Returns the owner of the descriptor.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -216,7 +215,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         self.async_fd.get_ref()
     }
 
-    /// What has the descriptor, to be changed.
+    /// Returns the owner of the descriptor, mutably.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -230,7 +229,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
     }
 }
 
-/// A system call that a guard was asked to do would have blocked, by the guards' `try_io`.
+/// Returned by the `try_io` of a guard if the system call would have blocked.
 ///
 /// ```
 /// # use pointsman::io::unix::{AsyncFd, TryIoError};

@@ -1,6 +1,6 @@
-//! Any descriptor that the system tells the readiness of.
+//! Descriptors whose readiness the system reports.
 //!
-//! Invariant: the descriptor is registered as long as it is here, and given out or dropped only after that has ended.
+//! Invariant: the descriptor is registered while it is in here, and is deregistered before it is returned or dropped.
 
 mod error;
 mod guard;
@@ -18,17 +18,17 @@ pub use self::error::AsyncFdTryNewError;
 pub use self::guard::{AsyncFdReadyGuard, AsyncFdReadyMutGuard, TryIoError};
 use super::{Interest, Registration};
 
-/// A descriptor that a program reads and writes itself, as soon as the system says that it is ready.
+/// Waits for the readiness of a descriptor, which the program reads and writes itself.
 ///
-/// It is for descriptors that [`net`](crate::net) has no type for: devices, `eventfd`, `inotify`, sockets of a C
-/// library. The descriptor has to be in non-blocking mode.
+/// It is for descriptors for which [`net`](crate::net) has no type: devices, `eventfd`, `inotify`, sockets of a C
+/// library. The descriptor must be in non-blocking mode.
 ///
-/// A wait gives a guard, which knows what the descriptor was ready for. Do what you wanted, by its `try_io`, which ends
-/// the readiness if the system call would block; or [clear](AsyncFdReadyGuard::clear_ready) it yourself. A descriptor
-/// that would block and is not cleared seems to be ready for ever. [`async_io`](Self::async_io) does all of that.
+/// A wait returns a guard with the readiness. Make the system call with its `try_io`, which clears the readiness if the
+/// call would block, or [clear](AsyncFdReadyGuard::clear_ready) it yourself. If it is not cleared after `WouldBlock`,
+/// the descriptor stays ready and a loop spins. [`async_io`](Self::async_io) does all of this.
 ///
-/// Any number of tasks may wait by the `async` methods; of those that poll, the last one for reading and the last one
-/// for writing are woken.
+/// Any number of tasks may wait with the `async` methods. Of the tasks that poll, only the last one for each direction
+/// is woken.
 ///
 /// ```
 /// use pointsman::io::unix::AsyncFd;
@@ -39,7 +39,7 @@ use super::{Interest, Registration};
 /// async fn main() -> std::io::Result<()> {
 ///     let (mut one, other) = UnixStream::pair()?;
 ///     other.set_nonblocking(true)?;
-///     // SAFETY: the stream has the same descriptor until it is dropped, and nobody else closes it.
+///     // SAFETY: the stream keeps its descriptor until it is dropped, and nothing else closes it.
 ///     let other = unsafe { AsyncFd::register(other) }?;
 ///
 ///     one.write_all(b"ping")?;
@@ -56,22 +56,23 @@ use super::{Interest, Registration};
 /// ```
 pub struct AsyncFd<T: AsRawFd> {
     registration: Registration,
-    /// `None` once it was taken out.
+    /// `None` after `into_inner`.
     inner: Option<T>,
 }
 
 impl<T: AsRawFd> AsyncFd<T> {
-    /// Registers a descriptor for reading and writing at the runtime that is the current one.
+    /// Registers a descriptor for reading and writing with the current runtime.
     ///
     /// # Errors
-    /// If the runtime is ending, or the system does not tell the readiness of such a descriptor: files on disk, for one.
-    /// The error gives the descriptor back.
+    /// If the runtime has shut down, or the system does not report the readiness of such a descriptor, for example of a
+    /// file on disk. The error returns the descriptor's owner.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or if I/O is not enabled.
     ///
     /// # Safety
-    /// `as_raw_fd` always gives the same descriptor, which stays open until this is dropped or gives it out.
+    /// `as_raw_fd` always returns the same descriptor, which stays open until this is dropped or `into_inner` is
+    /// called.
     ///
     /// ```
     /// use pointsman::io::unix::AsyncFd;
@@ -81,7 +82,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// async fn main() -> std::io::Result<()> {
     ///     let (one, _other) = UnixStream::pair()?;
     ///     one.set_nonblocking(true)?;
-    ///     // SAFETY: the stream has the same descriptor until it is dropped, and nobody else closes it.
+    ///     // SAFETY: the stream keeps its descriptor until it is dropped, and nothing else closes it.
     ///     let one = unsafe { AsyncFd::register(one) }?;
     ///     assert!(one.writable().await?.ready().is_writable());
     ///     Ok(())
@@ -90,18 +91,18 @@ impl<T: AsRawFd> AsyncFd<T> {
     #[track_caller]
     pub unsafe fn register(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
         let both = Interest::READABLE | Interest::WRITABLE;
-        // SAFETY: the caller has promised it.
+        // SAFETY: the caller makes the promise of `register_with_interest`, which is the same.
         unsafe { Self::register_with_interest(inner, both) }
     }
 
-    /// As [`register`](Self::register), for this interest alone, where the descriptor does not have both, or one is not
-    /// of interest.
+    /// As [`register`](Self::register), with this interest, for a descriptor that does not support both directions or
+    /// of which only one is used.
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     ///
     /// # Panics
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     ///
     /// # Safety
     /// As for [`register`](Self::register).
@@ -114,7 +115,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// async fn main() -> std::io::Result<()> {
     ///     let (one, _other) = UnixStream::pair()?;
     ///     one.set_nonblocking(true)?;
-    ///     // SAFETY: the stream has the same descriptor until it is dropped, and nobody else closes it.
+    ///     // SAFETY: the stream keeps its descriptor until it is dropped, and nothing else closes it.
     ///     unsafe { AsyncFd::register_with_interest(one, Interest::READABLE) }?;
     ///     Ok(())
     /// }
@@ -133,45 +134,48 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// The former [`register`](Self::register).
+    /// The former name of [`register`](Self::register).
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     #[track_caller]
     #[deprecated(note = "unsound due to lack of I/O safety; use `AsyncFd::register` instead")]
     pub fn new(inner: T) -> io::Result<Self> {
-        // SAFETY: whoever calls it has to promise it, though the signature does not say so.
+        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
+        // deprecated.
         unsafe { Ok(Self::register(inner)?) }
     }
 
-    /// The former [`register_with_interest`](Self::register_with_interest).
+    /// The former name of [`register_with_interest`](Self::register_with_interest).
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     #[track_caller]
     #[deprecated(
         note = "unsound due to lack of I/O safety; use `AsyncFd::register_with_interest` instead"
     )]
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<Self> {
-        // SAFETY: as in `new`.
+        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
+        // deprecated.
         unsafe { Ok(Self::register_with_interest(inner, interest)?) }
     }
 
-    /// The former [`register`](Self::register).
+    /// The former name of [`register`](Self::register).
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     #[track_caller]
     #[deprecated(note = "unsound due to lack of I/O safety; use `AsyncFd::register` instead")]
     pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
-        // SAFETY: as in `new`.
+        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
+        // deprecated.
         unsafe { Self::register(inner) }
     }
 
-    /// The former [`register_with_interest`](Self::register_with_interest).
+    /// The former name of [`register_with_interest`](Self::register_with_interest).
     ///
     /// # Errors
-    /// As [`register`](Self::register).
+    /// As for [`register`](Self::register).
     #[track_caller]
     #[deprecated(
         note = "unsound due to lack of I/O safety; use `AsyncFd::register_with_interest` instead"
@@ -180,11 +184,12 @@ impl<T: AsRawFd> AsyncFd<T> {
         inner: T,
         interest: Interest,
     ) -> Result<Self, AsyncFdRegisterError<T>> {
-        // SAFETY: as in `new`.
+        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
+        // deprecated.
         unsafe { Self::register_with_interest(inner, interest) }
     }
 
-    /// What has the descriptor.
+    /// Returns the owner of the descriptor.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -194,10 +199,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # }
     /// ```
     pub fn get_ref(&self) -> &T {
-        self.inner.as_ref().expect("it is there until it is taken")
+        self.inner.as_ref().expect("present until `into_inner`")
     }
 
-    /// What has the descriptor. It must go on having the same one.
+    /// Returns the owner of the descriptor, mutably. Its descriptor must stay the same.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -207,10 +212,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # }
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
-        self.inner.as_mut().expect("it is there until it is taken")
+        self.inner.as_mut().expect("present until `into_inner`")
     }
 
-    /// Gives the descriptor out, which is not registered any more.
+    /// Deregisters the descriptor and returns its owner.
     ///
     /// ```
     /// # use pointsman::io::unix::AsyncFd;
@@ -219,26 +224,25 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # }
     /// ```
     pub fn into_inner(mut self) -> T {
-        self.take().expect("it is taken once")
+        self.take().expect("`into_inner` consumes it")
     }
 
     fn take(&mut self) -> Option<T> {
         let inner = self.inner.take()?;
-        // It is the caller's, whatever the system says.
+        // The caller gets the descriptor in any case, so an error does not matter.
         let _ = self
             .registration
             .deregister(&mut SourceFd(&inner.as_raw_fd()));
         Some(inner)
     }
 
-    /// Does a system call as soon as that is possible. It is to give `WouldBlock` where it would block, and is called
-    /// again when the descriptor is ready again.
+    /// Calls `f` once the descriptor is ready, and again after `WouldBlock`.
     ///
     /// # Errors
-    /// If the runtime that it belongs to ends. Otherwise what the call gives.
+    /// If the runtime of the registration has shut down, or if `f` fails.
     ///
     /// # Cancellation
-    /// Giving up is safe between the calls.
+    /// Cancel safe: `f` is called only in a poll.
     ///
     /// ```
     /// # use pointsman::io::{Interest, unix::AsyncFd};
@@ -260,7 +264,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// As [`async_io`](Self::async_io), with a mutable reference.
     ///
     /// # Errors
-    /// As [`async_io`](Self::async_io).
+    /// As for [`async_io`](Self::async_io).
     ///
     /// ```
     /// # use pointsman::io::{Interest, unix::AsyncFd};
@@ -276,14 +280,14 @@ impl<T: AsRawFd> AsyncFd<T> {
         interest: Interest,
         mut f: impl FnMut(&mut T) -> io::Result<R>,
     ) -> io::Result<R> {
-        let inner = self.inner.as_mut().expect("it is there until it is taken");
+        let inner = self.inner.as_mut().expect("present until `into_inner`");
         self.registration.async_io(interest, || f(inner)).await
     }
 
-    /// Tries a system call if the descriptor is known to be ready for it.
+    /// Calls `f` if the descriptor is known to be ready.
     ///
     /// # Errors
-    /// `WouldBlock` if it is not, when nothing is called. Otherwise what the call gives.
+    /// `WouldBlock` if the descriptor is not known to be ready; `f` is not called then. Otherwise the error of `f`.
     ///
     /// ```
     /// # use pointsman::io::{Interest, unix::AsyncFd};
@@ -303,7 +307,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// As [`try_io`](Self::try_io), with a mutable reference.
     ///
     /// # Errors
-    /// As [`try_io`](Self::try_io).
+    /// As for [`try_io`](Self::try_io).
     ///
     /// ```
     /// # use pointsman::io::{Interest, unix::AsyncFd};
@@ -319,7 +323,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         interest: Interest,
         f: impl FnOnce(&mut T) -> io::Result<R>,
     ) -> io::Result<R> {
-        let inner = self.inner.as_mut().expect("it is there until it is taken");
+        let inner = self.inner.as_mut().expect("present until `into_inner`");
         self.registration.try_io(interest, || f(inner))
     }
 }
@@ -332,7 +336,7 @@ impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
 
 impl<T: AsRawFd> AsFd for AsyncFd<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: who registered it has promised that it is open.
+        // SAFETY: the caller of `register` has promised that the descriptor stays open while it is in here.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }

@@ -1,4 +1,4 @@
-//! How one waits for a descriptor: the same for a shared and for a mutable reference.
+//! The methods that wait, for a shared and for a mutable reference.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -7,20 +7,19 @@ use std::task::{Context, Poll, ready};
 use super::{AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard};
 use crate::io::Interest;
 
-/// The methods that wait, for a shared and a mutable reference.
 macro_rules! waits {
     (
         $Guard:ident, ($($mutable:tt)?);
         $ready:ident, $readable:ident, $writable:ident, $poll_read_ready:ident, $poll_write_ready:ident
     ) => {
         impl<T: AsRawFd> AsyncFd<T> {
-            /// Waits until it is ready for one of these.
+            /// Waits until the descriptor is ready for one of the interests.
             ///
             /// # Errors
-            /// If the runtime that it belongs to ends.
+            /// If the runtime of the registration has shut down.
             ///
             /// # Cancellation
-            /// Giving up is safe: the readiness stays for who waits next.
+            /// Cancel safe: the readiness is kept.
             ///
             /// ```
             /// # use pointsman::io::{Interest, unix::AsyncFd};
@@ -41,13 +40,13 @@ macro_rules! waits {
                 Ok($Guard::new(self, event))
             }
 
-            /// Waits until it can be read.
+            /// Waits until the descriptor is readable.
             ///
             /// # Errors
-            /// If the runtime that it belongs to ends.
+            /// If the runtime of the registration has shut down.
             ///
             /// # Cancellation
-            /// Giving up is safe: the readiness stays for who waits next.
+            /// Cancel safe: the readiness is kept.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -61,13 +60,13 @@ macro_rules! waits {
                 self.$ready(Interest::READABLE).await
             }
 
-            /// Waits until it can be written.
+            /// Waits until the descriptor is writable.
             ///
             /// # Errors
-            /// If the runtime that it belongs to ends.
+            /// If the runtime of the registration has shut down.
             ///
             /// # Cancellation
-            /// Giving up is safe: the readiness stays for who waits next.
+            /// Cancel safe: the readiness is kept.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -81,11 +80,10 @@ macro_rules! waits {
                 self.$ready(Interest::WRITABLE).await
             }
 
-            /// Ready when it can be read, for futures that are written by hand. Of all that poll for reading only the
-            /// last one is woken.
+            /// Polls until the descriptor is readable. Only the last task that polled for reading is woken.
             ///
             /// # Errors
-            /// If the runtime that it belongs to ends.
+            /// If the runtime of the registration has shut down.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;
@@ -104,11 +102,10 @@ macro_rules! waits {
                 Poll::Ready(Ok($Guard::new(self, event)))
             }
 
-            /// Ready when it can be written, for futures that are written by hand. Of all that poll for writing only
-            /// the last one is woken.
+            /// Polls until the descriptor is writable. Only the last task that polled for writing is woken.
             ///
             /// # Errors
-            /// If the runtime that it belongs to ends.
+            /// If the runtime of the registration has shut down.
             ///
             /// ```
             /// # use pointsman::io::unix::AsyncFd;

@@ -1,6 +1,6 @@
-//! The methods of readers with a buffer.
+//! The extension methods of buffered readers.
 //!
-//! Invariant: as of the methods of readers: each step is in a module of its own.
+//! Each method only names an operation; the operations are in modules of their own.
 
 use std::pin::Pin;
 
@@ -11,7 +11,7 @@ use super::split::Split;
 use super::text::{self, ReadLine};
 use crate::io::AsyncBufRead;
 
-/// The methods of [`AsyncBufRead`].
+/// Extension methods for [`AsyncBufRead`].
 ///
 /// ```
 /// use pointsman::io::{self, AsyncBufReadExt};
@@ -25,16 +25,16 @@ use crate::io::AsyncBufRead;
 /// # }
 /// ```
 pub trait AsyncBufReadExt: AsyncBufRead {
-    /// Appends what comes up to `byte`, with it, or up to the end to `buf`, and returns how many bytes it
-    /// was. Zero is the end.
+    /// Reads until `byte`, which is included, or until the end, and appends the bytes to `buf`. Returns their number,
+    /// which is 0 at the end.
     ///
     /// Equivalent to `async fn read_until(&mut self, byte: u8, buf: &mut Vec<u8>) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// Those of the source, but for interruptions. What was read before is in `buf`.
+    /// If the reader fails; interrupted reads are retried. `buf` contains the bytes that were read before.
     ///
     /// # Cancel safety
-    /// What was read is in `buf`. Who drops the future can go on with another one, whose count begins anew.
+    /// Cancel safe: `buf` contains the bytes that were read, and another call continues. Its count starts at 0.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -56,19 +56,19 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         read_until::read_until(self, byte, buf)
     }
 
-    /// Appends the next line to `buf`, with the `\n` at its end, and returns how many bytes it was. Zero is
-    /// the end; the last line may have no `\n`.
+    /// Reads the next line, including its `\n`, and appends it to `buf`. Returns its length in bytes, which is 0 at the
+    /// end. The last line may have no `\n`.
     ///
     /// Equivalent to `async fn read_line(&mut self, buf: &mut String) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if it is not UTF-8: `buf` is what it was
-    /// then, and the line is lost. Those of the source, but for interruptions: what was read before is in
-    /// `buf` if it is UTF-8.
+    /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if the line is not UTF-8: `buf` is then unchanged
+    /// and the line is lost. If the reader fails; interrupted reads are retried. `buf` contains the bytes that were
+    /// read before if they are UTF-8.
     ///
     /// # Cancel safety
-    /// Not cancel safe: who drops the future before it is done finds `buf` empty, and what was read is lost.
-    /// [`read_until`](Self::read_until) and [`Lines::next_line`] are.
+    /// Not cancel safe: if the future is dropped, `buf` is empty and the bytes that were read are lost.
+    /// [`read_until`](Self::read_until) and [`Lines::next_line`] are cancel safe.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -85,7 +85,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         text::read_line(self, buf)
     }
 
-    /// The parts between each `byte`, without it.
+    /// Splits the reader at each `byte`. The segments do not include it.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -103,15 +103,15 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Split::new(self, byte)
     }
 
-    /// What is in the buffer, which is filled first if it is empty. Nothing if the source is at its end.
+    /// Returns the contents of the buffer, and fills it first if it is empty. An empty slice means the end.
     ///
-    /// The same bytes are returned again until [`consume`](Self::consume) takes them out.
+    /// The same bytes are returned until [`consume`](Self::consume) removes them.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If the reader fails.
     ///
     /// # Cancel safety
-    /// Who drops the future has read nothing.
+    /// Cancel safe: no byte is consumed.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -128,9 +128,9 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         FillBuf::new(self)
     }
 
-    /// Takes `amt` bytes out of the buffer: they were read.
+    /// Marks `amt` bytes of the buffer as read.
     ///
-    /// `amt` must be no more than what [`fill_buf`](Self::fill_buf) returned.
+    /// `amt` must not exceed the length of the slice that [`fill_buf`](Self::fill_buf) returned.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -145,7 +145,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Pin::new(self).consume(amt);
     }
 
-    /// The lines, without `\n` or `\r\n` at their ends.
+    /// Splits the reader into lines, without their `\n` or `\r\n`.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;

@@ -1,6 +1,6 @@
-//! The methods of readers.
+//! The extension methods of readers.
 //!
-//! Invariant: a method only names what is done: each step is in a module of its own.
+//! Each method only names an operation; the operations are in modules of their own.
 
 use bytes::BufMut;
 
@@ -12,7 +12,6 @@ use super::take::Take;
 use super::text::{self, ReadToString};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// The methods that read one number each.
 macro_rules! numbers {
     ($(
         $what:literal, $cancellation:literal:
@@ -22,11 +21,11 @@ macro_rules! numbers {
         ///
         #[doc = concat!("Equivalent to `async fn ", stringify!($name), "(&mut self) -> io::Result<", stringify!($type), ">`.")]
         ///
-        /// Each such read is a call of the source, best of a [`BufReader`](crate::io::BufReader) then.
+        /// Each call reads from the reader; add a [`BufReader`](crate::io::BufReader) if there are many.
         ///
         /// # Errors
-        /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends before, and
-        /// those of the source, but for interruptions.
+        /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before, or if the reader
+        /// fails; interrupted reads are retried. The contents of a buffer are then unspecified.
         ///
         /// # Cancel safety
         #[doc = $cancellation]
@@ -48,7 +47,7 @@ macro_rules! numbers {
     )*)*};
 }
 
-/// The methods of [`AsyncRead`].
+/// Extension methods for [`AsyncRead`].
 ///
 /// ```
 /// use pointsman::io::{self, AsyncReadExt};
@@ -62,7 +61,7 @@ macro_rules! numbers {
 /// # }
 /// ```
 pub trait AsyncReadExt: AsyncRead {
-    /// Reads this, and when it is at its end, `next`.
+    /// Creates a reader that reads `self` until its end and then `next`.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -80,17 +79,17 @@ pub trait AsyncReadExt: AsyncRead {
         Chain::new(self, next)
     }
 
-    /// Reads once, as much as there is and fits, and returns how many bytes it was.
+    /// Reads bytes into `buf` with one read. Returns their number.
     ///
     /// Equivalent to `async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize>`.
     ///
-    /// Zero is the end of the source, unless `buf` is empty.
+    /// 0 means the end, unless `buf` is empty.
     ///
     /// # Errors
-    /// Those of the source. Nothing was read then.
+    /// If the reader fails. No byte was read then.
     ///
     /// # Cancel safety
-    /// Who drops the future has read nothing.
+    /// Cancel safe: if the future is dropped, no byte was read.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -108,17 +107,17 @@ pub trait AsyncReadExt: AsyncRead {
         Operation::new(self, Read(buf))
     }
 
-    /// As [`read`](Self::read), behind what is in `buf`, which remembers where that ends.
+    /// Reads bytes with one read, appends them to `buf` and advances it. Returns their number.
     ///
     /// Equivalent to `async fn read_buf<B: BufMut>(&mut self, buf: &mut B) -> io::Result<usize>`.
     ///
-    /// A vector, or a `BytesMut`, makes room by itself if it has none.
+    /// A `Vec` or a `BytesMut` grows if it is full.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// As for [`read`](Self::read).
     ///
     /// # Cancel safety
-    /// As [`read`](Self::read).
+    /// As for [`read`](Self::read).
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -136,16 +135,16 @@ pub trait AsyncReadExt: AsyncRead {
         Operation::new(self, ReadInto(buf))
     }
 
-    /// Reads until `buf` is full, and returns its length.
+    /// Reads exactly enough bytes to fill `buf`. Returns its length.
     ///
     /// Equivalent to `async fn read_exact(&mut self, buf: &mut [u8]) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends before, and those
-    /// of the source, but for interruptions. How much was read is not known then.
+    /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before, or if the reader
+    /// fails; interrupted reads are retried. The contents of a buffer are then unspecified.
     ///
     /// # Cancel safety
-    /// Not cancel safe: who drops the future does not know how much was read.
+    /// Not cancel safe: if the future is dropped, the number of bytes read is unknown.
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, ErrorKind};
@@ -196,17 +195,17 @@ pub trait AsyncReadExt: AsyncRead {
         read_f64_le: f64, from_le_bytes, to_le_bytes;
     }
 
-    /// Appends all that the source has to `buf`, and returns how many bytes it was.
+    /// Reads all bytes until the end and appends them to `buf`. Returns their number.
     ///
     /// Equivalent to `async fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize>`.
     ///
-    /// A vector with room for all of it does not grow.
+    /// A `Vec` with enough capacity does not grow.
     ///
     /// # Errors
-    /// Those of the source, but for interruptions. What was read before is in `buf`.
+    /// If the reader fails; interrupted reads are retried. `buf` contains the bytes that were read before.
     ///
     /// # Cancel safety
-    /// What was read is in `buf`. Who drops the future can go on with another one, whose count begins anew.
+    /// Cancel safe: `buf` contains the bytes that were read, and another call continues. Its count starts at 0.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -223,16 +222,16 @@ pub trait AsyncReadExt: AsyncRead {
         read_to_end::read_to_end(self, buf)
     }
 
-    /// Appends all that the source has to `dst`, and returns how many bytes it was.
+    /// Reads all bytes until the end and appends them to `dst` as UTF-8. Returns their number.
     ///
     /// Equivalent to `async fn read_to_string(&mut self, dst: &mut String) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if it is not UTF-8, and those of the
-    /// source, but for interruptions. `dst` is what it was then.
+    /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8, or if the reader fails;
+    /// interrupted reads are retried. `dst` is then unchanged.
     ///
     /// # Cancel safety
-    /// Not cancel safe: who drops the future before it is done finds `dst` empty, and what was read is lost.
+    /// Not cancel safe: if the future is dropped, `dst` is empty and the bytes that were read are lost.
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, ErrorKind};
@@ -256,7 +255,7 @@ pub trait AsyncReadExt: AsyncRead {
         text::read_to_string(self, dst)
     }
 
-    /// Reads the first `limit` bytes of this, as if it ended there.
+    /// Creates a reader that reads at most `limit` bytes and then ends.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;

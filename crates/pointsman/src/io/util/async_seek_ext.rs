@@ -1,6 +1,6 @@
-//! The methods of what can be moved within.
+//! The extension methods of seekable streams.
 //!
-//! Invariant: a seek begins when the one before it has ended.
+//! Invariant: a seek starts after the previous one has ended.
 
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use super::operation::{Operation, Step};
 use crate::io::AsyncSeek;
 
-/// The methods of [`AsyncSeek`].
+/// Extension methods for [`AsyncSeek`].
 ///
 /// ```
 /// use pointsman::io::{self, AsyncReadExt, AsyncSeekExt, SeekFrom};
@@ -23,15 +23,15 @@ use crate::io::AsyncSeek;
 /// # }
 /// ```
 pub trait AsyncSeekExt: AsyncSeek {
-    /// Moves to `pos`, and returns the new position, in bytes from the start.
+    /// Seeks to `pos`. Returns the new position, in bytes from the start.
     ///
     /// Equivalent to `async fn seek(&mut self, pos: SeekFrom) -> io::Result<u64>`.
     ///
     /// # Errors
-    /// Those of the stream, as for a position before its start.
+    /// If the seek fails, for example because the position is before the start.
     ///
     /// # Cancel safety
-    /// Who drops the future does not know where the stream is.
+    /// Not cancel safe: if the future is dropped, the position is unknown.
     ///
     /// ```
     /// # use pointsman::io::{AsyncSeekExt, SeekFrom};
@@ -47,15 +47,15 @@ pub trait AsyncSeekExt: AsyncSeek {
         Operation::new(self, Seek(Some(pos)))
     }
 
-    /// Moves to the start: a [`seek`](Self::seek) to `SeekFrom::Start(0)`.
+    /// Seeks to the start; the same as a [`seek`](Self::seek) to `SeekFrom::Start(0)`.
     ///
     /// Equivalent to `async fn rewind(&mut self) -> io::Result<u64>`.
     ///
     /// # Errors
-    /// As [`seek`](Self::seek).
+    /// As for [`seek`](Self::seek).
     ///
     /// # Cancel safety
-    /// As [`seek`](Self::seek).
+    /// As for [`seek`](Self::seek).
     ///
     /// ```
     /// # use pointsman::io::AsyncSeekExt;
@@ -72,15 +72,15 @@ pub trait AsyncSeekExt: AsyncSeek {
         self.seek(SeekFrom::Start(0))
     }
 
-    /// The position, in bytes from the start: a [`seek`](Self::seek) to `SeekFrom::Current(0)`.
+    /// Returns the position, in bytes from the start; the same as a [`seek`](Self::seek) to `SeekFrom::Current(0)`.
     ///
     /// Equivalent to `async fn stream_position(&mut self) -> io::Result<u64>`.
     ///
     /// # Errors
-    /// As [`seek`](Self::seek).
+    /// As for [`seek`](Self::seek).
     ///
     /// # Cancel safety
-    /// As [`seek`](Self::seek).
+    /// As for [`seek`](Self::seek).
     ///
     /// ```
     /// # use pointsman::io::AsyncSeekExt;
@@ -100,7 +100,7 @@ pub trait AsyncSeekExt: AsyncSeek {
 
 impl<S: AsyncSeek + ?Sized> AsyncSeekExt for S {}
 
-/// Step of `seek`: where to, until that has begun.
+/// The step of `seek`; `None` once the seek has started.
 #[derive(Debug)]
 pub struct Seek(Option<SeekFrom>);
 

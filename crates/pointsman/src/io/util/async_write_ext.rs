@@ -1,6 +1,6 @@
-//! The methods of writers.
+//! The extension methods of writers.
 //!
-//! Invariant: as of the methods of readers: each step is in a module of its own.
+//! Each method only names an operation; the operations are in modules of their own.
 
 use std::io::IoSlice;
 
@@ -12,7 +12,6 @@ use super::write::{
 };
 use crate::io::AsyncWrite;
 
-/// The methods that write one number each.
 macro_rules! numbers {
     ($(
         $what:literal, $cancellation:literal:
@@ -22,10 +21,10 @@ macro_rules! numbers {
         ///
         #[doc = concat!("Equivalent to `async fn ", stringify!($name), "(&mut self, n: ", stringify!($type), ") -> io::Result<()>`.")]
         ///
-        /// Each such write is a call of the sink, best of a [`BufWriter`](crate::io::BufWriter) then.
+        /// Each call writes to the writer; add a [`BufWriter`](crate::io::BufWriter) if there are many.
         ///
         /// # Errors
-        /// As [`write_all`](Self::write_all).
+        /// As for [`write_all`](Self::write_all).
         ///
         /// # Cancel safety
         #[doc = $cancellation]
@@ -47,7 +46,7 @@ macro_rules! numbers {
     )*)*};
 }
 
-/// The methods of [`AsyncWrite`].
+/// Extension methods for [`AsyncWrite`].
 ///
 /// ```
 /// use pointsman::io::{self, AsyncWriteExt};
@@ -61,17 +60,17 @@ macro_rules! numbers {
 /// # }
 /// ```
 pub trait AsyncWriteExt: AsyncWrite {
-    /// Writes once, and returns how many bytes of `src` were taken.
+    /// Writes bytes from the start of `src` with one write. Returns how many were accepted.
     ///
     /// Equivalent to `async fn write(&mut self, src: &[u8]) -> io::Result<usize>`.
     ///
-    /// Zero of a buffer that is not empty means that no more can be taken.
+    /// 0 for a buffer that is not empty means that the writer accepts no more bytes.
     ///
     /// # Errors
-    /// Those of the sink. Nothing was taken then.
+    /// If the writer fails. No byte was accepted then.
     ///
     /// # Cancel safety
-    /// Who drops the future has written nothing.
+    /// Cancel safe: if the future is dropped, no byte was accepted.
     ///
     /// ```
     /// # use pointsman::io::AsyncWriteExt;
@@ -88,16 +87,16 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, Write(src))
     }
 
-    /// As [`write`](Self::write), from many buffers as if they were one. A sink that cannot do that takes
-    /// from the first that is not empty.
+    /// As [`write`](Self::write), from several buffers as if they were one. A writer without support for it accepts
+    /// bytes from the first one that is not empty.
     ///
     /// Equivalent to `async fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// As for [`write`](Self::write).
     ///
     /// # Cancel safety
-    /// As [`write`](Self::write).
+    /// As for [`write`](Self::write).
     ///
     /// ```
     /// # use std::io::IoSlice;
@@ -118,15 +117,15 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, WriteVectored(bufs))
     }
 
-    /// As [`write`](Self::write), from `src`, which goes on by what was taken.
+    /// As [`write`](Self::write), and advances `src` by the accepted bytes.
     ///
     /// Equivalent to `async fn write_buf<B: Buf>(&mut self, src: &mut B) -> io::Result<usize>`.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// As for [`write`](Self::write).
     ///
     /// # Cancel safety
-    /// As [`write`](Self::write).
+    /// As for [`write`](Self::write).
     ///
     /// ```
     /// # use pointsman::io::AsyncWriteExt;
@@ -144,15 +143,15 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, WriteBuf(src))
     }
 
-    /// Writes until nothing remains in `src`, which goes on by what was taken.
+    /// Writes all bytes of `src`, and advances it by the accepted bytes.
     ///
     /// Equivalent to `async fn write_all_buf<B: Buf>(&mut self, src: &mut B) -> io::Result<()>`.
     ///
     /// # Errors
-    /// As [`write_all`](Self::write_all). `src` begins with what was not taken then.
+    /// As for [`write_all`](Self::write_all). `src` then starts with the first byte that was not accepted.
     ///
     /// # Cancel safety
-    /// `src` begins with what was not taken. Who drops the future can go on with another one.
+    /// Cancel safe: `src` starts with the first byte that was not accepted, and another call continues.
     ///
     /// ```
     /// # use pointsman::io::AsyncWriteExt;
@@ -174,17 +173,17 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, WriteAllBuf(src))
     }
 
-    /// Writes all of `src`. Some of it may still be in a buffer then; [`flush`](Self::flush) sees to that.
+    /// Writes all bytes of `src`. Some may remain in a buffer until [`flush`](Self::flush).
     ///
     /// Equivalent to `async fn write_all(&mut self, src: &[u8]) -> io::Result<()>`.
     ///
     /// # Errors
-    /// [`ErrorKind::WriteZero`](std::io::ErrorKind::WriteZero) if the sink takes no more, and those of the
-    /// sink, but for interruptions. How much was taken is not known then.
+    /// [`ErrorKind::WriteZero`](std::io::ErrorKind::WriteZero) if the writer accepts no more bytes, or if the writer
+    /// fails; interrupted writes are retried. The number of accepted bytes is then unknown.
     ///
     /// # Cancel safety
-    /// Not cancel safe: who drops the future does not know how much was taken.
-    /// [`write_all_buf`](Self::write_all_buf) says so.
+    /// Not cancel safe: if the future is dropped, the number of accepted bytes is unknown.
+    /// [`write_all_buf`](Self::write_all_buf) keeps it.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, ErrorKind};
@@ -235,15 +234,15 @@ pub trait AsyncWriteExt: AsyncWrite {
         write_f64_le: f64, to_le_bytes;
     }
 
-    /// Waits until what was written has left every buffer on its way.
+    /// Flushes all buffered bytes to their destination.
     ///
     /// Equivalent to `async fn flush(&mut self) -> io::Result<()>`.
     ///
     /// # Errors
-    /// Those of the sink, if not all could be written.
+    /// If the writer fails.
     ///
     /// # Cancel safety
-    /// Who drops the future can go on with another one: what has not left its buffer stays there.
+    /// Cancel safe: bytes that were not written stay in the buffer, and another call continues.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, BufWriter};
@@ -262,17 +261,17 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, Flush)
     }
 
-    /// Ends the stream: flushes it, and tells the other side, where there is one, that nothing follows.
+    /// Shuts down the writer: flushes it and signals the end to the other side, if there is one.
     ///
     /// Equivalent to `async fn shutdown(&mut self) -> io::Result<()>`.
     ///
-    /// Nothing should be written any more.
+    /// No bytes should be written afterwards.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// If the writer fails.
     ///
     /// # Cancel safety
-    /// Who drops the future can go on with another one.
+    /// Cancel safe: another call continues.
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, AsyncWriteExt, duplex};

@@ -1,7 +1,7 @@
-//! A reader with a buffer.
+//! A buffered reader.
 //!
-//! Invariant: `buf[pos..cap]` was read from the reader within and not yet by the caller. It is thrown away
-//! when the reader has moved elsewhere.
+//! Invariant: `buf[pos..cap]` was read from the inner reader and not yet by the caller. A seek of the inner reader
+//! discards it.
 
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
@@ -15,13 +15,12 @@ use crate::io::async_write::forward_write;
 use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
 pin_project! {
-    /// A reader that asks the one within for much at once, so that many small reads cost few calls.
+    /// Adds a buffer to a reader: it reads large chunks from the inner reader, so that many small reads are cheap.
     ///
-    /// For few or large reads, and for what is in memory anyway, it is of no use. What is in the buffer is
-    /// lost when this is dropped.
+    /// It does not help with few or large reads, or with a reader that is in memory. Dropping it discards the buffer.
     ///
-    /// A seek throws the buffer away. If its distance cannot be told in one number, as from far ahead to the
-    /// very start, it is made in two; if the second one fails, the reader is where it was for the caller.
+    /// A seek discards the buffer. If the distance does not fit into one `i64`, it uses two seeks; if the second one
+    /// fails, the position is unchanged for the caller.
     ///
     /// ```
     /// use pointsman::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -45,20 +44,17 @@ pin_project! {
     }
 }
 
-/// How far a seek is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seek {
     None,
-    /// It was asked for.
     Start(SeekFrom),
-    /// The reader moves to where the caller is, and then by this.
+    /// The inner reader seeks to the caller's position, and then by this offset.
     Back(i64),
-    /// The reader moves to where it shall be.
     Moving,
 }
 
 impl<R: AsyncRead> BufReader<R> {
-    /// With a buffer of 8 kB.
+    /// Creates a reader with a buffer of 8 kB.
     ///
     /// ```
     /// # use pointsman::io::BufReader;
@@ -68,10 +64,10 @@ impl<R: AsyncRead> BufReader<R> {
         Self::with_capacity(BUFFER, inner)
     }
 
-    /// With a buffer of this size, in bytes.
+    /// Creates a reader with a buffer of `capacity` bytes.
     ///
     /// # Panics
-    /// If it is zero.
+    /// If `capacity` is 0.
     ///
     /// ```
     /// # use pointsman::io::{AsyncBufReadExt, BufReader};
@@ -92,7 +88,7 @@ impl<R: AsyncRead> BufReader<R> {
         }
     }
 
-    /// The reader within.
+    /// Returns the inner reader.
     ///
     /// ```
     /// # use pointsman::io::BufReader;
@@ -102,7 +98,7 @@ impl<R: AsyncRead> BufReader<R> {
         &self.inner
     }
 
-    /// The reader within. What is read from it is not in the buffer, and the buffer was read before.
+    /// Returns the inner reader, mutably. Reading from it directly skips the buffer, which holds earlier bytes.
     ///
     /// ```
     /// # use pointsman::io::BufReader;
@@ -114,7 +110,7 @@ impl<R: AsyncRead> BufReader<R> {
         &mut self.inner
     }
 
-    /// As [`get_mut`](Self::get_mut), pinned.
+    /// Returns the inner reader, pinned and mutable.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -126,7 +122,7 @@ impl<R: AsyncRead> BufReader<R> {
         self.project().inner
     }
 
-    /// The reader within. What is in the buffer is lost.
+    /// Returns the inner reader. The buffer is discarded.
     ///
     /// ```
     /// # use pointsman::io::BufReader;
@@ -136,7 +132,7 @@ impl<R: AsyncRead> BufReader<R> {
         self.inner
     }
 
-    /// What is in the buffer. It is not filled for this.
+    /// Returns the contents of the buffer, without filling it.
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, BufReader};
@@ -157,7 +153,7 @@ impl<R: AsyncRead> AsyncRead for BufReader<R> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // What would fill the buffer needs none.
+        // A read as large as the buffer bypasses it.
         if self.pos == self.cap && buf.remaining() >= self.buf.len() {
             return self.project().inner.poll_read(cx, buf);
         }
@@ -198,7 +194,7 @@ impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
             match *reader.seek {
                 Seek::None => return reader.inner.poll_complete(cx),
                 Seek::Start(position) => {
-                    // The caller is behind the reader by what is in the buffer.
+                    // The caller's position is behind the inner reader's by the length of the buffer.
                     let ahead = (*reader.cap - *reader.pos) as i64;
                     let (position, next) = match position {
                         SeekFrom::Current(offset) => match offset.checked_sub(ahead) {

@@ -1,6 +1,6 @@
-//! A stream with a buffer in each direction.
+//! A buffered stream.
 //!
-//! Invariant: it is a [`BufReader`] around a [`BufWriter`], and does what these do.
+//! Invariant: it behaves as a [`BufReader`] around a [`BufWriter`].
 
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
@@ -17,11 +17,11 @@ use crate::io::async_write::forward_write;
 use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
 pin_project! {
-    /// A stream that reads and writes much at once, as [`BufReader`] and [`BufWriter`] do.
+    /// Adds buffers to a stream for reading and writing; see [`BufReader`] and [`BufWriter`].
     ///
-    /// What is in the buffers is lost when this is dropped: [`flush`](crate::io::AsyncWriteExt::flush) or
-    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) write the one. A seek writes it too, and throws away
-    /// the other.
+    /// Dropping it discards the buffers: [`flush`](crate::io::AsyncWriteExt::flush) or
+    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) writes the write buffer. A seek writes it too, and discards the
+    /// read buffer.
     ///
     /// ```
     /// use pointsman::io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
@@ -46,7 +46,7 @@ pin_project! {
 }
 
 impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
-    /// With buffers of 8 kB.
+    /// Creates a stream with buffers of 8 kB.
     ///
     /// ```
     /// # use pointsman::io::{BufStream, empty};
@@ -57,10 +57,10 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         BufReader::new(BufWriter::new(stream)).into()
     }
 
-    /// With buffers of these sizes, in bytes.
+    /// Creates a stream with buffers of these sizes, in bytes.
     ///
     /// # Panics
-    /// If that of the reader is zero.
+    /// If `reader_capacity` is 0.
     ///
     /// ```
     /// # use pointsman::io::{BufStream, empty};
@@ -77,7 +77,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         BufReader::with_capacity(reader_capacity, writer).into()
     }
 
-    /// The stream within.
+    /// Returns the inner stream.
     ///
     /// ```
     /// # use pointsman::io::BufStream;
@@ -88,7 +88,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         self.inner.get_ref().get_ref()
     }
 
-    /// The stream within. The buffers do not know what is done with it.
+    /// Returns the inner stream, mutably. The buffers do not take part in what is done with it.
     ///
     /// ```
     /// # use pointsman::io::BufStream;
@@ -100,7 +100,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         self.inner.get_mut().get_mut()
     }
 
-    /// As [`get_mut`](Self::get_mut), pinned.
+    /// Returns the inner stream, pinned and mutable.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -112,7 +112,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         self.project().inner.get_pin_mut().get_pin_mut()
     }
 
-    /// The stream within. What is in the buffers is lost.
+    /// Returns the inner stream. The buffers are discarded.
     ///
     /// ```
     /// # use pointsman::io::BufStream;
@@ -130,7 +130,7 @@ impl<RW> From<BufReader<BufWriter<RW>>> for BufStream<RW> {
     }
 }
 
-/// The same with the buffers the other way round. What is in them stays.
+/// Converts from a `BufWriter` around a `BufReader`. Keeps the contents of the buffers.
 impl<RW> From<BufWriter<BufReader<RW>>> for BufStream<RW> {
     fn from(writer: BufWriter<BufReader<RW>>) -> Self {
         let reader = writer.inner;

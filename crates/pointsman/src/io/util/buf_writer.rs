@@ -1,7 +1,7 @@
-//! A writer with a buffer.
+//! A buffered writer.
 //!
-//! Invariant: `buf[written..]` was given by the caller and not yet taken by the writer within; nothing that
-//! comes later is written before it.
+//! Invariant: `buf[written..]` was accepted from the caller and not yet by the inner writer; no later byte is written
+//! before it.
 
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
@@ -17,12 +17,12 @@ use crate::io::async_read::forward_read;
 use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
 pin_project! {
-    /// A writer that gives the one within much at once, so that many small writes cost few calls.
+    /// Adds a buffer to a writer: it writes large chunks to the inner writer, so that many small writes are cheap.
     ///
-    /// What is in the buffer is lost when this is dropped: [`flush`](crate::io::AsyncWriteExt::flush) or
-    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) write it. A seek does, too.
+    /// Dropping it discards the buffer: [`flush`](crate::io::AsyncWriteExt::flush) or
+    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) writes it, and so does a seek.
     ///
-    /// For few or large writes, and for what is in memory anyway, it is of no use.
+    /// It does not help with few or large writes, or with a writer that is in memory.
     ///
     /// ```
     /// use pointsman::io::{AsyncWriteExt, BufWriter};
@@ -45,18 +45,15 @@ pin_project! {
     }
 }
 
-/// How far a seek is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seek {
     None,
-    /// It was asked for.
     Start(SeekFrom),
-    /// The writer moves.
     Moving,
 }
 
 impl<W: AsyncWrite> BufWriter<W> {
-    /// With a buffer of 8 kB.
+    /// Creates a writer with a buffer of 8 kB.
     ///
     /// ```
     /// # use pointsman::io::BufWriter;
@@ -66,7 +63,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         Self::with_capacity(BUFFER, inner)
     }
 
-    /// With a buffer of this size, in bytes. If it is zero each write goes to the writer within.
+    /// Creates a writer with a buffer of `capacity` bytes. With 0, each write goes to the inner writer.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, BufWriter};
@@ -85,7 +82,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         }
     }
 
-    /// The writer within.
+    /// Returns the inner writer.
     ///
     /// ```
     /// # use pointsman::io::BufWriter;
@@ -95,7 +92,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         &self.inner
     }
 
-    /// The writer within. What is written to it comes before what is in the buffer.
+    /// Returns the inner writer, mutably. Bytes that are written to it directly precede those in the buffer.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, BufWriter};
@@ -111,7 +108,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         &mut self.inner
     }
 
-    /// As [`get_mut`](Self::get_mut), pinned.
+    /// Returns the inner writer, pinned and mutable.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -123,7 +120,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         self.project().inner
     }
 
-    /// The writer within. What is in the buffer is lost.
+    /// Returns the inner writer. The buffer is discarded.
     ///
     /// ```
     /// # use pointsman::io::BufWriter;
@@ -133,7 +130,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         self.inner
     }
 
-    /// What is in the buffer.
+    /// Returns the contents of the buffer.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, BufWriter};
@@ -147,7 +144,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         &self.buf
     }
 
-    /// Writes what is in the buffer. On an error it keeps what was not taken.
+    /// Writes the buffer. On an error it keeps the bytes that were not accepted.
     fn poll_empty(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut writer = self.project();
         let mut result = Ok(());
@@ -171,7 +168,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(result)
     }
 
-    /// Writes what is in the buffer if `len` bytes do not fit behind it.
+    /// Writes the buffer if `len` more bytes do not fit.
     fn poll_room(self: Pin<&mut Self>, cx: &mut Context<'_>, len: usize) -> Poll<io::Result<()>> {
         if len > self.buf.capacity() - self.buf.len() {
             self.poll_empty(cx)
@@ -215,7 +212,7 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
             }
             return Poll::Ready(Ok(len));
         }
-        // The writer within takes one buffer at a time, this one all that fit.
+        // The inner writer accepts one buffer at a time; this buffer takes as many as fit.
         let mut taken = 0;
         for buf in bufs.iter().filter(|buf| !buf.is_empty()) {
             if taken == 0 {
@@ -258,7 +255,7 @@ impl<W: AsyncWrite + AsyncSeek> AsyncSeek for BufWriter<W> {
         if let Seek::Start(position) = self.seek {
             ready!(self.as_mut().poll_empty(cx))?;
             let mut writer = self.as_mut().project();
-            // The seek before this one, if somebody gave up on it.
+            // Completes an earlier seek whose caller was cancelled.
             ready!(writer.inner.as_mut().poll_complete(cx))?;
             *writer.seek = Seek::None;
             writer.inner.start_seek(position)?;

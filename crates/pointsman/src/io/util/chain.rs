@@ -1,7 +1,6 @@
-//! Two readers, one after the other.
+//! Two readers in sequence.
 //!
-//! Invariant: the second one is not touched before the first has said that it is at its end, and the first
-//! one never again.
+//! Invariant: the second reader is not read before the first has reached its end, and the first is not read afterwards.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +11,7 @@ use pin_project_lite::pin_project;
 use crate::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
 pin_project! {
-    /// Reader of [`AsyncReadExt::chain`](crate::io::AsyncReadExt::chain).
+    /// A reader that reads two readers in sequence, created by [`AsyncReadExt::chain`](crate::io::AsyncReadExt::chain).
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, Chain};
@@ -43,7 +42,7 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         }
     }
 
-    /// The two readers.
+    /// Returns both readers.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -54,7 +53,7 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         (&self.first, &self.second)
     }
 
-    /// The two readers. Who reads from them changes what the chain reads.
+    /// Returns both readers, mutably. Reading from them changes what the chain reads.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -66,7 +65,7 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         (&mut self.first, &mut self.second)
     }
 
-    /// As [`get_mut`](Self::get_mut), pinned.
+    /// Returns both readers, pinned and mutable.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -79,7 +78,7 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         (chain.first, chain.second)
     }
 
-    /// The two readers, without the chain.
+    /// Returns both readers.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -101,7 +100,7 @@ impl<T: AsyncRead, U: AsyncRead> AsyncRead for Chain<T, U> {
         if !*chain.is_second {
             let room = buf.remaining();
             ready!(chain.first.poll_read(cx, buf))?;
-            // Nothing read into no room is not the end.
+            // An empty read into an empty buffer is not the end.
             if room == 0 || buf.remaining() != room {
                 return Poll::Ready(Ok(()));
             }

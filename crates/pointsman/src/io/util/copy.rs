@@ -1,7 +1,7 @@
-//! Copies a reader into a writer, by way of a buffer of its own.
+//! Copies from a reader to a writer through a buffer.
 //!
-//! Invariant: what lies in the buffer between `start` and `end` was read and not yet written, in this order.
-//! A poll is pending only if the reader or the writer is; each is asked as long as the other one waits.
+//! Invariant: `start..end` of the buffer was read and not yet written. A poll is pending only if the reader or the
+//! writer is; each is polled while the other waits.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,16 +13,13 @@ use super::operation::uninterrupted;
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::task::coop;
 
-/// The buffer between a reader and a writer, and how far the copy is.
 #[derive(Debug)]
 pub(super) struct CopyBuffer {
     memory: Box<[u8]>,
     start: usize,
     end: usize,
     copied: u64,
-    /// The reader is at its end.
     is_at_end: bool,
-    /// The writer may hold back what it was given.
     must_flush: bool,
 }
 
@@ -56,8 +53,8 @@ impl CopyBuffer {
         Poll::Ready(Ok(()))
     }
 
-    /// Goes on, and returns how many bytes were copied in all when the reader is at its end and everything
-    /// is flushed. Costs one unit of the budget.
+    /// Continues the copy. Returns the total number of bytes once the reader has reached its end and the writer is
+    /// flushed. Costs one unit of the budget.
     pub(super) fn poll<R: AsyncRead + ?Sized, W: AsyncWrite + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,7 +63,7 @@ impl CopyBuffer {
     ) -> Poll<io::Result<u64>> {
         let budget = ready!(coop::poll_proceed(cx));
         loop {
-            // Also if there is something to write: more of it makes one larger write.
+            // Even if there are bytes to write: more of them make one larger write.
             if self.can_read() {
                 match self.poll_fill(cx, reader.as_mut()) {
                     Poll::Ready(result) => {
@@ -74,7 +71,7 @@ impl CopyBuffer {
                         result?;
                     }
                     Poll::Pending if self.start == self.end => {
-                        // The reader may wait for an answer to what the writer holds back.
+                        // The reader may wait for a reply to bytes that the writer has buffered.
                         if self.must_flush {
                             ready!(writer.as_mut().poll_flush(cx))?;
                             budget.made_progress();
@@ -121,18 +118,18 @@ impl CopyBuffer {
     }
 }
 
-/// Copies all that `reader` has into `writer`, flushes it, and returns how many bytes it was.
+/// Copies all bytes from `reader` to `writer` and flushes it. Returns the number of bytes.
 ///
-/// They go through a buffer of 8 kB. If the reader has one of its own, [`copy_buf`](crate::io::copy_buf) needs
-/// no other. While the reader has nothing the writer is flushed, so that nobody waits for what is held back.
+/// The copy uses a buffer of 8 kB. [`copy_buf`](crate::io::copy_buf) uses the reader's own buffer instead. The writer
+/// is flushed while the reader is pending, so that the other side can reply to what was written.
 ///
 /// # Errors
-/// Those of the reader and of the writer, but for interruptions of a read or a write, and
-/// [`ErrorKind::WriteZero`](io::ErrorKind::WriteZero) if the writer takes no more. What was read and not yet
-/// written is lost then.
+/// If the reader or the writer fails; interrupted operations are retried.
+/// [`ErrorKind::WriteZero`](io::ErrorKind::WriteZero) if the writer accepts no more bytes. Bytes that were read and not
+/// written are lost.
 ///
 /// # Cancel safety
-/// Not cancel safe: what was read and not yet written is lost with the future.
+/// Not cancel safe: bytes that were read and not written are lost.
 ///
 /// ```
 /// use pointsman::io;

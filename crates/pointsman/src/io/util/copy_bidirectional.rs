@@ -1,6 +1,6 @@
-//! Copies two streams into each other.
+//! Copies between two streams in both directions.
 //!
-//! Invariant: when one direction has ended its writer is shut down, and the other direction goes on.
+//! Invariant: when one direction has ended, its writer is shut down and the other direction continues.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,7 +11,7 @@ use super::BUFFER;
 use super::copy::CopyBuffer;
 use crate::io::{AsyncRead, AsyncWrite};
 
-/// One of the two directions, with what it has copied when that is known.
+/// One direction: its copy, and then its result.
 enum Direction {
     Copying(CopyBuffer),
     ShuttingDown(u64),
@@ -45,18 +45,17 @@ impl Direction {
     }
 }
 
-/// Copies all that `a` has into `b`, and all that `b` has into `a`, at the same time, and returns how many
-/// bytes it was, the former first.
+/// Copies all bytes from `a` to `b` and from `b` to `a` concurrently. Returns both numbers of bytes, in this order.
 ///
-/// When one is at its end the other one is shut down; this is done when both are. Each direction has a
-/// buffer of 8 kB, or what [`copy_bidirectional_with_sizes`] is told.
+/// When one stream ends, the other is shut down for writing; the future is ready when both have ended. Each direction
+/// uses a buffer of 8 kB; see [`copy_bidirectional_with_sizes`].
 ///
 /// # Errors
-/// The first one of either direction, but for interruptions of a read or a write. What was read and not yet
-/// written is lost then.
+/// The first error of either direction; interrupted operations are retried. Bytes that were read and not written are
+/// lost.
 ///
 /// # Cancel safety
-/// Not cancel safe: what was read and not yet written is lost with the future.
+/// Not cancel safe: bytes that were read and not written are lost.
 ///
 /// ```
 /// use pointsman::io::{self, AsyncReadExt, AsyncWriteExt};
@@ -89,13 +88,13 @@ where
 /// As [`copy_bidirectional`], with buffers of these sizes, in bytes.
 ///
 /// # Errors
-/// As [`copy_bidirectional`].
+/// As for [`copy_bidirectional`].
 ///
 /// # Panics
-/// If one of the sizes is zero.
+/// If a size is 0.
 ///
 /// # Cancel safety
-/// As [`copy_bidirectional`].
+/// As for [`copy_bidirectional`].
 ///
 /// ```
 /// use pointsman::io;
@@ -127,7 +126,7 @@ where
     let mut a_to_b = Direction::Copying(CopyBuffer::new(a_to_b_buf_size));
     let mut b_to_a = Direction::Copying(CopyBuffer::new(b_to_a_buf_size));
     poll_fn(|cx| {
-        // Both are polled each time, and an error of one does not wait for the other.
+        // Polls both each time, so that an error of one does not wait for the other.
         let there = a_to_b.poll(cx, a, b)?;
         let back = b_to_a.poll(cx, b, a)?;
         Poll::Ready(Ok((ready!(there), ready!(back))))

@@ -1,6 +1,6 @@
-//! Copies a reader that has a buffer into a writer.
+//! Copies from a buffered reader to a writer.
 //!
-//! Invariant: what the writer has taken, and nothing else, is taken out of the reader's buffer.
+//! Invariant: exactly the bytes that the writer has accepted are consumed from the reader.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,16 +11,15 @@ use super::operation::uninterrupted;
 use crate::io::{AsyncBufRead, AsyncWrite};
 use crate::task::coop;
 
-/// As [`copy`](crate::io::copy), by way of the reader's own buffer.
+/// As [`copy`](crate::io::copy), through the reader's own buffer.
 ///
 /// # Errors
-/// Those of the reader and of the writer, but for interruptions of a read or a write, and
-/// [`ErrorKind::WriteZero`](io::ErrorKind::WriteZero) if the writer takes no more. What was not written is
-/// still in the reader.
+/// If the reader or the writer fails; interrupted operations are retried.
+/// [`ErrorKind::WriteZero`](io::ErrorKind::WriteZero) if the writer accepts no more bytes. Bytes that were not written
+/// stay in the reader.
 ///
 /// # Cancel safety
-/// What was not written is still in the reader. Who drops the future can go on with another one, whose count
-/// begins anew.
+/// Cancel safe: bytes that were not written stay in the reader, and another call continues. Its count starts at 0.
 ///
 /// ```
 /// use pointsman::io;
@@ -43,7 +42,7 @@ where
         let budget = ready!(coop::poll_proceed(cx));
         loop {
             let Poll::Ready(bytes) = reader.as_mut().poll_fill_buf(cx) else {
-                // The reader may wait for an answer to what the writer holds back.
+                // The reader may wait for a reply to bytes that the writer has buffered.
                 if must_flush {
                     ready!(writer.as_mut().poll_flush(cx))?;
                     must_flush = false;

@@ -1,7 +1,7 @@
-//! What takes everything and gives nothing.
+//! A reader without bytes, and writers that discard all bytes.
 //!
-//! Invariant: each call that is ready costs the task one unit of its budget, so that nobody who uses these in
-//! a loop keeps others waiting.
+//! Invariant: each call that is ready costs one unit of the task's budget, so that a loop over these does not starve
+//! other tasks.
 
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
@@ -17,7 +17,7 @@ pub(super) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Ready(())
 }
 
-/// Reader and writer of [`empty`].
+/// A reader at its end and a writer that discards all bytes, created by [`empty`].
 ///
 /// ```
 /// # use pointsman::io::{AsyncReadExt, Empty, empty};
@@ -28,7 +28,7 @@ pub(super) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 /// ```
 pub struct Empty(());
 
-/// A reader that is at its end, and a writer that takes all and forgets it.
+/// Creates a reader that is always at its end and a writer that discards all bytes.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, empty};
@@ -44,7 +44,7 @@ pub fn empty() -> Empty {
     Empty(())
 }
 
-/// Writer of [`sink`].
+/// A writer that discards all bytes, created by [`sink`].
 ///
 /// ```
 /// # use pointsman::io::{AsyncWriteExt, Sink, sink};
@@ -55,7 +55,7 @@ pub fn empty() -> Empty {
 /// ```
 pub struct Sink(());
 
-/// A writer that takes all and forgets it.
+/// Creates a writer that discards all bytes.
 ///
 /// ```
 /// use pointsman::io::{AsyncWriteExt, sink};

@@ -1,6 +1,6 @@
 //! The lines of a reader.
 //!
-//! Invariant: what was read of a line that is not complete stays here, also when the future is dropped.
+//! Invariant: the bytes of an incomplete line stay here, even if the future is dropped.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use super::read_until::poll_read_until;
 use crate::io::AsyncBufRead;
 
 pin_project! {
-    /// The lines of [`AsyncBufReadExt::lines`](crate::io::AsyncBufReadExt::lines).
+    /// The lines of a reader, returned by [`AsyncBufReadExt::lines`](crate::io::AsyncBufReadExt::lines).
     ///
     /// ```
     /// # use pointsman::io::{AsyncBufReadExt, Lines};
@@ -42,11 +42,11 @@ impl<R: AsyncBufRead> Lines<R> {
         }
     }
 
-    /// [`next_line`](Self::next_line), polled. If it is pending, the task is woken when there is more, the
-    /// one that polled last.
+    /// Polls for the next line; see [`next_line`](Self::next_line). If it returns `Poll::Pending`, the task that polled
+    /// last is woken when it should poll again.
     ///
     /// # Errors
-    /// As [`next_line`](Self::next_line).
+    /// As for [`next_line`](Self::next_line).
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -82,15 +82,15 @@ impl<R: AsyncBufRead> Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// The next line, without `\n` or `\r\n` at its end. None at the end of the reader.
+    /// Returns the next line without its `\n` or `\r\n`, or `None` at the end.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8; it is in the
-    /// [`FromUtf8Error`](std::string::FromUtf8Error) within, and what follows can be read. Those of the
-    /// reader, but for interruptions.
+    /// [`ErrorKind::InvalidData`](io::ErrorKind::InvalidData) if the line is not UTF-8; the inner
+    /// [`FromUtf8Error`](std::string::FromUtf8Error) contains the bytes, and the following lines can be read. If the
+    /// reader fails; interrupted reads are retried.
     ///
     /// # Cancel safety
-    /// Who drops the future loses nothing: what was read of the line is kept here.
+    /// Cancel safe: the bytes of an incomplete line are kept.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -103,7 +103,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
     }
 
-    /// The reader. Who reads from it changes what the next line is.
+    /// Returns the inner reader, mutably. Reading from it changes the next line.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -117,7 +117,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         &mut self.reader
     }
 
-    /// The reader.
+    /// Returns the inner reader.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;
@@ -131,7 +131,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         &self.reader
     }
 
-    /// The reader, without what was read of a line that is not complete.
+    /// Returns the inner reader. The bytes of an incomplete line are discarded.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;

@@ -1,8 +1,7 @@
-//! Pipes in memory, in one direction and in both.
+//! In-memory pipes.
 //!
-//! Invariant: a pipe never holds more than it was made for. Who waits for room or for bytes is woken once
-//! there are some, or once the other side is gone, and never while the pipe of a [`DuplexStream`] is locked:
-//! what a waker does may use the pipe.
+//! Invariant: a pipe holds at most its capacity. A waiting reader or writer is woken when there are bytes or space, or
+//! when the other side is dropped, and never while the lock of a [`DuplexStream`] is held: a waker may use the pipe.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,10 +15,10 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::task::coop;
 
-/// A pipe in memory: what is written to it is read from it.
+/// An in-memory pipe: bytes that are written to it can be read from it.
 ///
-/// [`simplex`] makes one in two halves. A reader waits for bytes, and a writer for room; one of each can.
-/// Shutdown closes it: what is in it can still be read, then it is at its end, and writing fails with
+/// [`simplex`] creates one that is split into two halves. At most one reader waits for bytes, and one writer for space.
+/// A shutdown closes the pipe: the bytes in it can still be read, then it ends, and writing fails with
 /// [`ErrorKind::BrokenPipe`](io::ErrorKind::BrokenPipe).
 ///
 /// ```
@@ -45,12 +44,11 @@ pub struct SimplexStream {
     writer: Option<Waker>,
 }
 
-/// Wakers that have left a pipe, until it is not locked any more.
+/// Wakers to use after the pipe is unlocked.
 #[derive(Default)]
 struct Wakers {
-    /// To be woken.
     woken: Option<Waker>,
-    /// Only to be dropped, which may run anything, too.
+    /// To drop, which may run user code too.
     _replaced: Option<Waker>,
 }
 
@@ -62,7 +60,7 @@ impl Drop for Wakers {
     }
 }
 
-/// Puts the task's waker into `slot`, and returns what was there.
+/// Stores the task's waker in `slot`. Returns the previous one.
 fn register(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match slot {
         Some(waker) if waker.will_wake(cx.waker()) => None,
@@ -71,10 +69,10 @@ fn register(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
 }
 
 impl SimplexStream {
-    /// A pipe that holds up to `max_buf_size` bytes, in one piece.
+    /// Creates a pipe that holds up to `max_buf_size` bytes, in one piece.
     ///
     /// # Panics
-    /// If that is zero.
+    /// If `max_buf_size` is 0.
     ///
     /// ```
     /// # use pointsman::io::{AsyncWriteExt, SimplexStream};
@@ -95,7 +93,7 @@ impl SimplexStream {
         }
     }
 
-    /// Reads, and leaves it to the caller to drop `wakers`.
+    /// Reads. The caller drops `wakers` after unlocking.
     fn read(
         &mut self,
         cx: &mut Context<'_>,
@@ -116,7 +114,7 @@ impl SimplexStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes, and leaves it to the caller to drop `wakers`.
+    /// Writes. The caller drops `wakers` after unlocking.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -144,13 +142,13 @@ impl SimplexStream {
         Poll::Ready(Ok(written))
     }
 
-    /// Nothing more is written.
+    /// Called when the writer is closed.
     fn close_write(&mut self) -> Option<Waker> {
         self.is_closed = true;
         self.reader.take()
     }
 
-    /// Nothing more is read.
+    /// Called when the reader is closed.
     fn close_read(&mut self) -> Option<Waker> {
         self.is_closed = true;
         self.writer.take()
@@ -200,12 +198,12 @@ impl AsyncWrite for SimplexStream {
     }
 }
 
-/// A pipe in memory that holds up to `max_buf_size` bytes, and its two ends.
+/// Creates an in-memory pipe that holds up to `max_buf_size` bytes, and returns its two ends.
 ///
-/// Dropping one end does not close it: the writer shuts it down.
+/// Dropping an end does not close the pipe; `shutdown` of the writer does.
 ///
 /// # Panics
-/// If `max_buf_size` is zero.
+/// If `max_buf_size` is 0.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, simplex};
@@ -226,10 +224,10 @@ pub fn simplex(max_buf_size: usize) -> (ReadHalf<SimplexStream>, WriteHalf<Simpl
     split(SimplexStream::new_unsplit(max_buf_size))
 }
 
-/// One of two ends of [`duplex`]: what is written to it is read from the other.
+/// One end of [`duplex`]: bytes that are written to it can be read from the other end.
 ///
-/// When one is dropped, the other one can read what was written before; then it is at its end. Writing to it
-/// fails with [`ErrorKind::BrokenPipe`](io::ErrorKind::BrokenPipe) at once, also for who waits for room.
+/// After one end is dropped, the other can read the bytes that were written before and then reaches its end. Writing to
+/// it fails with [`ErrorKind::BrokenPipe`](io::ErrorKind::BrokenPipe), also if the writer already waits for space.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -250,11 +248,10 @@ pub struct DuplexStream {
     write: Arc<Mutex<SimplexStream>>,
 }
 
-/// Two streams in memory that are connected as two sockets are. Each direction holds up to `max_buf_size`
-/// bytes.
+/// Creates two connected in-memory streams, like a pair of sockets. Each direction holds up to `max_buf_size` bytes.
 ///
 /// # Panics
-/// If `max_buf_size` is zero.
+/// If `max_buf_size` is 0.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, AsyncWriteExt, duplex};

@@ -1,7 +1,7 @@
-//! What is built on the traits: the methods of the extension traits, buffers, copies, pipes in memory.
+//! Extension methods, buffers, copies and in-memory pipes, built on the traits.
 //!
-//! Invariant: nothing here waits by itself or knows a driver. Each is pending only where the stream under it
-//! is, or where the budget of its task is spent.
+//! Invariant: no item here uses a driver. Each is pending only if the underlying stream is, or if the task's budget is
+//! exhausted.
 
 #![cfg_attr(
     not(feature = "io-util"),
@@ -56,6 +56,5 @@ of_io_util! {
     pub use split::Split;
     pub use take::Take;
 
-    /// Size of a buffer, in bytes, where nobody says otherwise.
     const BUFFER: usize = 8 * 1024;
 }

@@ -1,8 +1,8 @@
-//! The future of every method of the extension traits: a stream, and what is done with it.
+//! The future of all methods of the extension traits: a stream and an operation on it.
 //!
-//! Invariant: [`Operation`] holds its stream until it is dropped, and each poll of it is one call of
-//! [`Step::step`]. It is never `Unpin`, so that a method can become an `async fn` of a trait; whether it is
-//! `Send` or `Sync` depends on its parts alone.
+//! Invariant: [`Operation`] borrows its stream until it is dropped, and each poll calls [`Step::step`] once. It is
+//! never `Unpin`, so that a method can become an `async fn` of a trait; whether it is `Send` or `Sync` depends on its
+//! parts.
 
 use std::future::Future;
 use std::io;
@@ -12,18 +12,17 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-/// What an operation does with a stream, and how far it is.
+/// An operation on a stream, with its progress.
 pub trait Step<T: ?Sized> {
-    /// What it returns when it is done.
     type Output;
 
-    /// Goes on, as a future's `poll` does.
+    /// Continues, as `Future::poll` does.
     fn step(&mut self, stream: Pin<&mut T>, cx: &mut Context<'_>)
     -> Poll<io::Result<Self::Output>>;
 }
 
 pin_project! {
-    /// Future of the methods of the extension traits.
+    /// The future of the methods of the extension traits.
     #[must_use = "futures do nothing unless they are awaited"]
     #[derive(Debug)]
     pub struct Operation<'a, T: ?Sized, S> {
@@ -55,7 +54,7 @@ impl<T: ?Sized + Unpin, S: Step<T>> Future for Operation<'_, T, S> {
     }
 }
 
-/// Makes another attempt as long as a signal interrupted the last one.
+/// Repeats an attempt while it is interrupted by a signal.
 #[inline]
 pub(super) fn uninterrupted<R>(
     mut attempt: impl FnMut() -> Poll<io::Result<R>>,

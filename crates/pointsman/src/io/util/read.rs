@@ -1,7 +1,7 @@
-//! Reading once, or a given number of bytes.
+//! Reads once, or an exact number of bytes.
 //!
-//! Invariant: a single read that is dropped has read nothing; what must be complete keeps what it has until
-//! it is.
+//! Invariant: a single read that is dropped has read no bytes; an exact read keeps the bytes that it has until it is
+//! complete.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use bytes::BufMut;
 use super::operation::{Step, uninterrupted};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// Step of `read`.
+/// The step of `read`.
 #[derive(Debug)]
 pub struct Read<'a>(pub(super) &'a mut [u8]);
 
@@ -27,7 +27,7 @@ impl<R: AsyncRead + ?Sized> Step<R> for Read<'_> {
     }
 }
 
-/// Step of `read_buf`.
+/// The step of `read_buf`.
 #[derive(Debug)]
 pub struct ReadInto<'a, B: ?Sized>(pub(super) &'a mut B);
 
@@ -39,20 +39,21 @@ impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Step<R> for ReadInto<'_, B> {
             return Poll::Ready(Ok(0));
         }
         let chunk = self.0.chunk_mut();
-        // SAFETY: `ReadBuf` makes no byte uninitialized.
+        // SAFETY: the methods of `ReadBuf` do not uninitialize a byte.
         let mut buf = ReadBuf::uninit(unsafe { chunk.as_uninit_slice_mut() });
         let start = buf.filled().as_ptr();
         ready!(reader.poll_read(cx, &mut buf))?;
-        // A reader could have put another buffer in its place.
+        // A reader could have replaced the buffer by another.
         assert_eq!(start, buf.filled().as_ptr());
         let read = buf.filled().len();
-        // SAFETY: that many bytes of this chunk are filled, so they are initialized.
+        // SAFETY: `count` bytes of this chunk are filled, and so initialized; the assertion above checks that it is
+        // this chunk.
         unsafe { self.0.advance_mut(read) };
         Poll::Ready(Ok(read))
     }
 }
 
-/// Reads until `buf` is full, or the reader at its end; says whether it is full.
+/// Reads until `buf` is full or the reader ends. Returns whether it is full.
 fn poll_fill<R: AsyncRead + ?Sized>(
     mut reader: Pin<&mut R>,
     cx: &mut Context<'_>,
@@ -68,7 +69,7 @@ fn poll_fill<R: AsyncRead + ?Sized>(
     Poll::Ready(Ok(true))
 }
 
-/// Step of `read_exact`.
+/// The step of `read_exact`.
 #[derive(Debug)]
 pub struct ReadExact<'a>(pub(super) ReadBuf<'a>);
 
@@ -85,7 +86,7 @@ impl<R: AsyncRead + ?Sized> Step<R> for ReadExact<'_> {
     }
 }
 
-/// Step of the methods that read a number.
+/// The step of the methods that read a number.
 #[derive(Debug)]
 pub struct ReadNumber<N, const LEN: usize> {
     bytes: [u8; LEN],

@@ -1,8 +1,7 @@
-//! Reading all there is into a vector that grows.
+//! Reads until the end into a growing vector.
 //!
-//! Invariant: the reader sees only the spare capacity of the vector, and what it was told to be initialized
-//! stays known between polls, so that nothing is zeroed twice. A vector that has room for everything does
-//! not grow only to find the end.
+//! Invariant: the reader sees only the spare capacity of the vector. The number of initialized bytes is kept between
+//! polls, so that no byte is zeroed twice. A vector with enough capacity does not grow to detect the end.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,17 +11,14 @@ use std::task::{Context, Poll, ready};
 use super::operation::{Operation, Step, uninterrupted};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// Room that each read has at least, in bytes.
 const ROOM: usize = 32;
 
-/// Appends what a reader has to a vector, and remembers between polls what is known of its memory.
+/// Appends the bytes of a reader to a vector.
 #[derive(Debug)]
 pub(super) struct Filling {
-    /// Bytes that the vector had before.
     start: usize,
-    /// Its capacity then.
     capacity: usize,
-    /// Bytes of its memory that are known to be initialized, from its start.
+    /// The number of bytes of the vector's memory, from its start, that are initialized.
     initialized: usize,
 }
 
@@ -35,10 +31,10 @@ impl Filling {
         }
     }
 
-    /// Reads until there is no more, and returns how much it was, in all polls together.
+    /// Reads until the end. Returns the number of bytes read in all polls.
     ///
     /// # Safety
-    /// `vec` must be the vector that this was made for, and nothing else may have changed it meanwhile.
+    /// `vec` must be the vector that this was created for, and nothing else may have changed it since.
     pub(super) unsafe fn poll<R: AsyncRead + ?Sized>(
         &mut self,
         vec: &mut Vec<u8>,
@@ -60,7 +56,6 @@ impl Filling {
         }
     }
 
-    /// Reads into the vector's own memory.
     fn read<R: AsyncRead + ?Sized>(
         &mut self,
         vec: &mut Vec<u8>,
@@ -73,21 +68,22 @@ impl Filling {
         }
         let len = vec.len();
         let mut buf = ReadBuf::uninit(vec.spare_capacity_mut());
-        // SAFETY: that many bytes of the same memory were initialized: the vector has not grown since.
+        // SAFETY: these bytes of the same allocation were initialized by an earlier read: growing resets the number.
         unsafe { buf.assume_init(self.initialized - len) };
         let start = buf.filled().as_ptr();
         let result = reader.poll_read(cx, &mut buf);
-        // A reader could have put another buffer in its place.
+        // A reader could have replaced the buffer by another.
         assert_eq!(start, buf.filled().as_ptr());
         let read = buf.filled().len();
         self.initialized = len + buf.initialized().len();
         ready!(result)?;
-        // SAFETY: the buffer is the vector's, and has filled that many bytes behind its end.
+        // SAFETY: the buffer is the spare capacity of the vector, and its filled bytes are initialized; the assertion
+        // above checks that it is this buffer.
         unsafe { vec.set_len(len + read) };
         Poll::Ready(Ok(read))
     }
 
-    /// Reads a little into other memory: what fills the vector may have been all.
+    /// Reads a few bytes into a buffer on the stack, since the full vector may already contain all bytes.
     fn probe<R: AsyncRead + ?Sized>(
         &mut self,
         vec: &mut Vec<u8>,
@@ -103,7 +99,7 @@ impl Filling {
     }
 }
 
-/// Step of `read_to_end`.
+/// The step of `read_to_end`.
 #[derive(Debug)]
 pub struct ReadToEnd<'a> {
     vec: &'a mut Vec<u8>,
@@ -114,12 +110,12 @@ impl<R: AsyncRead + ?Sized> Step<R> for ReadToEnd<'_> {
     type Output = usize;
 
     fn step(&mut self, reader: Pin<&mut R>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        // SAFETY: the vector is borrowed as long as this lives.
+        // SAFETY: this step borrows the vector that it was created for as long as it lives.
         unsafe { self.filling.poll(self.vec, reader, cx) }
     }
 }
 
-/// Appends all that `reader` has to `vec`, and returns how much it was.
+/// Appends all bytes of `reader` to `vec`. Returns their number.
 pub(crate) fn read_to_end<'a, R: AsyncRead + Unpin + ?Sized>(
     reader: &'a mut R,
     vec: &'a mut Vec<u8>,

@@ -1,6 +1,6 @@
-//! Reading up to a byte, and what else is done with a reader's own buffer.
+//! Reads until a delimiter, and `fill_buf`.
 //!
-//! Invariant: what was taken out of the reader is in the caller's vector, also when the future is dropped.
+//! Invariant: bytes that are consumed from the reader are in the caller's vector, even if the future is dropped.
 
 use std::io::{self, BufRead};
 use std::marker::PhantomPinned;
@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use super::operation::{Operation, Step, uninterrupted};
 use crate::io::AsyncBufRead;
 
-/// Appends what comes up to `delimiter`, which is appended too, or up to the end.
+/// Appends the bytes until `delimiter`, which is included, or until the end.
 pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     mut reader: Pin<&mut R>,
     cx: &mut Context<'_>,
@@ -22,7 +22,7 @@ pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     loop {
         let read = uninterrupted(|| {
             let mut buffered = ready!(reader.as_mut().poll_fill_buf(cx))?;
-            // The standard library's search is a fast one.
+            // The standard library's search is optimized.
             Poll::Ready(buffered.read_until(delimiter, vec))
         });
         let read = ready!(read)?;
@@ -33,7 +33,7 @@ pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     }
 }
 
-/// Step of `read_until`.
+/// The step of `read_until`.
 #[derive(Debug)]
 pub struct ReadUntil<'a> {
     delimiter: u8,
@@ -64,11 +64,11 @@ pub(super) fn read_until<'a, R: AsyncBufRead + Unpin + ?Sized>(
 }
 
 pin_project! {
-    /// Future of `fill_buf`. It is none of those that hold their stream: what it returns is the stream's.
+    /// The future of `fill_buf`. It is not an `Operation`, since its output borrows from the stream.
     #[must_use = "futures do nothing unless they are awaited"]
     #[derive(Debug)]
     pub struct FillBuf<'a, R: ?Sized> {
-        // None once it has returned.
+        // `None` after it has returned.
         reader: Option<&'a mut R>,
         #[pin]
         _pinned: PhantomPinned,
@@ -93,9 +93,9 @@ impl<'a, R: AsyncBufRead + Unpin + ?Sized> Future for FillBuf<'a, R> {
         match Pin::new(&mut *reader).poll_fill_buf(cx) {
             Poll::Ready(result) => Poll::Ready(result.map(|bytes| {
                 let bytes = std::ptr::from_ref(bytes);
-                // SAFETY: they live as long as the borrow of the reader, which is `'a`, and nobody else
-                // has it any more: it was taken out of the future. The compiler does not see that it is
-                // put back only where nothing is returned.
+                // SAFETY: the bytes live as long as the borrow of the reader, `'a`, and no other reference to the
+                // reader exists, since it was taken out of the future. The compiler does not see that it is put back
+                // only if nothing is returned.
                 unsafe { &*bytes }
             })),
             Poll::Pending => {

@@ -1,6 +1,6 @@
-//! One byte, for ever.
+//! A reader that repeats one byte.
 //!
-//! Invariant: as of `empty`: each read costs the task one unit of its budget.
+//! Invariant: each read costs one unit of the task's budget, as in `empty`.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use bytes::BufMut;
 use super::empty::poll_proceed;
 use crate::io::{AsyncRead, ReadBuf};
 
-/// Reader of [`repeat`].
+/// A reader that repeats one byte, created by [`repeat`].
 ///
 /// ```
 /// # use pointsman::io::{AsyncReadExt, Repeat, repeat};
@@ -25,7 +25,7 @@ pub struct Repeat {
     byte: u8,
 }
 
-/// A reader that has this byte again and again, and no end.
+/// Creates a reader that repeats `byte` without end.
 ///
 /// ```
 /// use pointsman::io::{AsyncReadExt, repeat};

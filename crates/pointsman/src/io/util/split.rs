@@ -1,6 +1,6 @@
-//! The parts of a reader between two bytes of a kind.
+//! The segments of a reader between delimiters.
 //!
-//! Invariant: as of lines: what was read of a part that is not complete stays here.
+//! Invariant: the bytes of an incomplete segment stay here, even if the future is dropped.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use super::read_until::poll_read_until;
 use crate::io::AsyncBufRead;
 
 pin_project! {
-    /// The parts of [`AsyncBufReadExt::split`](crate::io::AsyncBufReadExt::split).
+    /// The segments of a reader, returned by [`AsyncBufReadExt::split`](crate::io::AsyncBufReadExt::split).
     ///
     /// ```
     /// # use std::io::Cursor;
@@ -45,11 +45,11 @@ impl<R: AsyncBufRead> Split<R> {
         }
     }
 
-    /// [`next_segment`](Self::next_segment), polled. If it is pending, the task is woken when there is more,
-    /// the one that polled last.
+    /// Polls for the next segment; see [`next_segment`](Self::next_segment). If it returns `Poll::Pending`, the task
+    /// that polled last is woken when it should poll again.
     ///
     /// # Errors
-    /// As [`next_segment`](Self::next_segment).
+    /// As for [`next_segment`](Self::next_segment).
     ///
     /// ```
     /// # use std::{future::poll_fn, pin::Pin};
@@ -83,13 +83,13 @@ impl<R: AsyncBufRead> Split<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Split<R> {
-    /// The next part, without the byte that ends it. None at the end of the reader.
+    /// Returns the next segment without its delimiter, or `None` at the end.
     ///
     /// # Errors
-    /// Those of the reader, but for interruptions.
+    /// If the reader fails; interrupted reads are retried.
     ///
     /// # Cancel safety
-    /// Who drops the future loses nothing: what was read of the part is kept here.
+    /// Cancel safe: the bytes of an incomplete segment are kept.
     ///
     /// ```
     /// # use pointsman::io::AsyncBufReadExt;

@@ -1,7 +1,6 @@
-//! The beginning of a reader.
+//! A reader with a limit.
 //!
-//! Invariant: the reader within is never asked for more than what is left of the limit, nor at all when
-//! nothing is.
+//! Invariant: the inner reader is never asked for more bytes than the remaining limit, and not at all when it is 0.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +11,7 @@ use pin_project_lite::pin_project;
 use crate::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
 pin_project! {
-    /// Reader of [`AsyncReadExt::take`](crate::io::AsyncReadExt::take).
+    /// A reader with a limit, created by [`AsyncReadExt::take`](crate::io::AsyncReadExt::take).
     ///
     /// ```
     /// # use pointsman::io::{AsyncReadExt, Take};
@@ -37,7 +36,7 @@ impl<R: AsyncRead> Take<R> {
         Self { inner, left: limit }
     }
 
-    /// How many bytes can still be read before this is at its end. The reader within can end before.
+    /// Returns the number of bytes that can be read before this reader ends. The inner reader may end before.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -51,7 +50,7 @@ impl<R: AsyncRead> Take<R> {
         self.left
     }
 
-    /// From now on `limit` bytes can be read, however many have been.
+    /// Sets the number of bytes that can be read from now on.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -63,7 +62,7 @@ impl<R: AsyncRead> Take<R> {
         self.left = limit;
     }
 
-    /// The reader within.
+    /// Returns the inner reader.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -73,7 +72,7 @@ impl<R: AsyncRead> Take<R> {
         &self.inner
     }
 
-    /// The reader within. What is read from it does not count.
+    /// Returns the inner reader, mutably. Bytes that are read from it directly do not count.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -87,7 +86,7 @@ impl<R: AsyncRead> Take<R> {
         &mut self.inner
     }
 
-    /// As [`get_mut`](Self::get_mut), pinned.
+    /// Returns the inner reader, pinned and mutable.
     ///
     /// ```
     /// # use std::pin::Pin;
@@ -99,7 +98,7 @@ impl<R: AsyncRead> Take<R> {
         self.project().inner
     }
 
-    /// The reader within, without a limit.
+    /// Returns the inner reader.
     ///
     /// ```
     /// # use pointsman::io::AsyncReadExt;
@@ -126,14 +125,16 @@ impl<R: AsyncRead> AsyncRead for Take<R> {
         }
         let known = buf.initialized().len() - buf.filled().len();
         let mut part = buf.take(usize::try_from(*take.left).unwrap_or(usize::MAX));
-        // SAFETY: it begins where `buf` is filled up to, and ends before it does.
+        // SAFETY: the slice is a part of the unfilled part of `buf`, and the methods of `ReadBuf` do not uninitialize a
+        // byte.
         unsafe { part.assume_init(known.min(part.capacity())) };
         let start = part.filled().as_ptr();
         ready!(take.inner.poll_read(cx, &mut part))?;
-        // A reader could have put another buffer in its place.
+        // A reader could have replaced the buffer by another.
         assert_eq!(start, part.filled().as_ptr());
         let (read, initialized) = (part.filled().len(), part.initialized().len());
-        // SAFETY: it is the memory of `buf`.
+        // SAFETY: these bytes are a part of `buf`'s memory and are initialized; the assertion above checks that it is
+        // this memory.
         unsafe { buf.assume_init(initialized) };
         buf.advance(read);
         *take.left -= read as u64;
@@ -154,7 +155,7 @@ impl<R: AsyncBufRead> AsyncBufRead for Take<R> {
 
     fn consume(self: Pin<&mut Self>, amt: usize) {
         let take = self.project();
-        // More would be a mistake of the caller's, but no way around the limit.
+        // A larger `amt` violates the contract of `consume`, but must not exceed the limit.
         let amt = usize::try_from(*take.left).map_or(amt, |left| left.min(amt));
         *take.left -= amt as u64;
         take.inner.consume(amt);

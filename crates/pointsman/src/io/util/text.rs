@@ -1,7 +1,7 @@
-//! Reading text: into a string, that is valid whatever happens.
+//! Reads text into a string, which is valid UTF-8 at all times.
 //!
-//! Invariant: while bytes are read the string is empty, and its memory is the vector that they are read
-//! into. Only what was checked goes back into it.
+//! Invariant: during a read the string is empty, and the bytes are read into its memory as a vector. Only checked bytes
+//! go back into the string.
 
 use std::io;
 use std::mem;
@@ -14,8 +14,8 @@ use super::read_to_end::Filling;
 use super::read_until::poll_read_until;
 use crate::io::{AsyncBufRead, AsyncRead};
 
-/// Makes `bytes` the string again, with what was read behind `start` if that is text. If it is not, or on
-/// another error where `or_nothing`, the string becomes what it was.
+/// Puts `bytes` back into the string, with the bytes after `start` if they are UTF-8. If not, or on another error if
+/// `or_nothing`, the string keeps its previous contents.
 fn finish(
     string: &mut String,
     mut bytes: Vec<u8>,
@@ -32,7 +32,7 @@ fn finish(
             result
         }
         Err(_) => {
-            // Once more, since the error says where the whole string ceases to be valid.
+            // Checks the whole string, since the error reports a position in it.
             let result = result.and_then(|()| {
                 let error = str::from_utf8(&bytes).map(drop);
                 error.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -41,12 +41,12 @@ fn finish(
             result
         }
     };
-    // SAFETY: up to `start` the bytes were a string's, and the rest was checked or is gone.
+    // SAFETY: the bytes up to `start` were a string, and those after it were checked or removed.
     *string = unsafe { String::from_utf8_unchecked(bytes) };
     result.map(|()| read)
 }
 
-/// Step of `read_line`.
+/// The step of `read_line`.
 #[derive(Debug)]
 pub struct ReadLine<'a> {
     string: &'a mut String,
@@ -78,7 +78,7 @@ pub(super) fn read_line<'a, R: AsyncBufRead + Unpin + ?Sized>(
     Operation::new(reader, step)
 }
 
-/// Step of `read_to_string`.
+/// The step of `read_to_string`.
 #[derive(Debug)]
 pub struct ReadToString<'a> {
     string: &'a mut String,
@@ -91,7 +91,7 @@ impl<R: AsyncRead + ?Sized> Step<R> for ReadToString<'_> {
     type Output = usize;
 
     fn step(&mut self, reader: Pin<&mut R>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        // SAFETY: nobody else has the vector, and where it is taken away there is a new one for the next.
+        // SAFETY: this step owns the vector, and replaces it by a new one when it takes it.
         let result = ready!(unsafe { self.filling.poll(&mut self.bytes, reader, cx) });
         let start = mem::take(&mut self.start);
         let bytes = mem::take(&mut self.bytes);

@@ -1,7 +1,7 @@
-//! Writing once, or all of it, and what ends a stream.
+//! Writes once or completely, and ends a stream.
 //!
-//! Invariant: a single write that is dropped has written nothing; what writes all knows at each point what
-//! was taken.
+//! Invariant: a single write that is dropped has written no bytes; a complete write knows at any time which bytes were
+//! accepted.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use bytes::Buf;
 use super::operation::{Step, uninterrupted};
 use crate::io::AsyncWrite;
 
-/// Chunks of a buffer that one call is given at most.
+/// The maximum number of chunks of a buffer per call.
 const CHUNKS: usize = 64;
 
-/// Step of `write`.
+/// The step of `write`.
 #[derive(Debug)]
 pub struct Write<'a>(pub(super) &'a [u8]);
 
@@ -28,7 +28,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Write<'_> {
     }
 }
 
-/// Step of `write_vectored`.
+/// The step of `write_vectored`.
 #[derive(Debug)]
 pub struct WriteVectored<'a, 'b>(pub(super) &'a [IoSlice<'b>]);
 
@@ -41,7 +41,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for WriteVectored<'_, '_> {
     }
 }
 
-/// Writes once, and takes out of the buffer what was written.
+/// Writes once and advances the buffer by the accepted bytes.
 fn poll_write_buf<W: AsyncWrite + ?Sized>(
     writer: Pin<&mut W>,
     cx: &mut Context<'_>,
@@ -58,7 +58,6 @@ fn poll_write_buf<W: AsyncWrite + ?Sized>(
     Poll::Ready(Ok(written))
 }
 
-/// The same of a slice, by the plain call.
 #[inline]
 fn poll_write_slice<W: AsyncWrite + ?Sized>(
     writer: Pin<&mut W>,
@@ -70,7 +69,7 @@ fn poll_write_slice<W: AsyncWrite + ?Sized>(
     Poll::Ready(Ok(written))
 }
 
-/// Writes by `once` until `buf` is empty.
+/// Calls `once` until `buf` is empty.
 #[inline]
 fn poll_write_all<W: AsyncWrite + ?Sized, B: Buf>(
     mut writer: Pin<&mut W>,
@@ -86,7 +85,7 @@ fn poll_write_all<W: AsyncWrite + ?Sized, B: Buf>(
     Poll::Ready(Ok(()))
 }
 
-/// Step of `write_buf`.
+/// The step of `write_buf`.
 #[derive(Debug)]
 pub struct WriteBuf<'a, B>(pub(super) &'a mut B);
 
@@ -102,7 +101,7 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteBuf<'_, B> {
     }
 }
 
-/// Step of `write_all_buf`.
+/// The step of `write_all_buf`.
 #[derive(Debug)]
 pub struct WriteAllBuf<'a, B>(pub(super) &'a mut B);
 
@@ -114,7 +113,7 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteAllBuf<'_, B> {
     }
 }
 
-/// Step of `write_all`.
+/// The step of `write_all`.
 #[derive(Debug)]
 pub struct WriteAll<'a>(pub(super) &'a [u8]);
 
@@ -127,7 +126,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for WriteAll<'_> {
     }
 }
 
-/// Step of the methods that write a number.
+/// The step of the methods that write a number.
 #[derive(Debug)]
 pub struct WriteNumber<const LEN: usize> {
     bytes: [u8; LEN],
@@ -153,7 +152,7 @@ impl<W: AsyncWrite + ?Sized, const LEN: usize> Step<W> for WriteNumber<LEN> {
     }
 }
 
-/// Step of `flush`.
+/// The step of `flush`.
 #[derive(Debug)]
 pub struct Flush;
 
@@ -166,7 +165,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Flush {
     }
 }
 
-/// Step of `shutdown`.
+/// The step of `shutdown`.
 #[derive(Debug)]
 pub struct Shutdown;
 

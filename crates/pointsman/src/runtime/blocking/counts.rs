@@ -1,7 +1,7 @@
-//! What the pool is doing, in one word, so that whoever changes it sees what the others do at that very moment.
+//! The state of the blocking pool in one atomic word: the roles that are taken, the running jobs and the queued jobs.
 //!
-//! A job is counted as queued after it was put into the queue, and whoever counts it off may take one out: so
-//! the queue is never empty for those who may take.
+//! Invariant: a job is counted as queued after it was put into the queue, and a thread takes a job from the queue only
+//! after it has counted one off. So a thread that has claimed a job always finds one.
 
 use crate::loom::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 /// What a thread is counted as until it takes a job or finds none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// It is on its way to the jobs. One at a time; whoever brings a job relies on it.
+    /// It is on its way to the queue; submitters rely on it. At most one thread.
     Searching,
-    /// It sees that no job waits for long. One at a time.
+    /// It checks that no job waits for long. At most one thread.
     Watching,
-    /// It was called by the one that watches, or has seen a job by itself.
+    /// The watching thread called it, or it saw a job before it fell asleep.
     Helping,
-    /// It has run a job.
+    /// It has run a job and looks for the next.
     Running,
 }
 
@@ -32,9 +32,9 @@ impl Role {
 
 const SEARCHING: u64 = 1;
 const WATCHING: u64 = 1 << 1;
-/// Threads that run a job, in 30 bits.
+/// The unit of the number of running jobs, which has 30 bits.
 const RUNNING: u64 = 1 << 2;
-/// Jobs that wait, in the other 32.
+/// The unit of the number of queued jobs, which has 32 bits.
 const QUEUED: u64 = 1 << 32;
 
 #[derive(Clone, Copy)]
@@ -49,9 +49,8 @@ impl Counts {
         ((self.0 & (QUEUED - 1)) >> 2) as usize
     }
 
-    /// Whether no thread is counted as anything.
     #[cfg(all(test, loom))]
-    pub(super) fn is_nothing(self) -> bool {
+    pub(super) fn is_zero(self) -> bool {
         self.0 == 0
     }
 
@@ -59,16 +58,16 @@ impl Counts {
         self.queued() == 0 && self.running() == 0
     }
 
-    /// Whether a job that comes now needs nobody to be called.
+    /// Whether a new job needs no further thread.
     pub(super) fn is_attended(self) -> bool {
-        // Where nobody runs anything the one that watches has yet to see that: it would take too long.
+        // If no job runs, the watching thread would notice the new job only at its next tick.
         self.0 & SEARCHING != 0 || self.0 & WATCHING != 0 && self.running() > 0
     }
 }
 
 pub(super) struct SharedCounts {
     counts: AtomicU64,
-    /// Threads that are on their way to help. Nobody relies on these: they are counted by themselves.
+    /// The number of threads in [`Role::Helping`]. Submitters do not rely on them, so they are counted separately.
     helping: AtomicUsize,
 }
 
@@ -81,23 +80,22 @@ impl SharedCounts {
     }
 
     pub(super) fn get(&self) -> Counts {
-        // ORDERING: Acquire: who sees that a job is over sees what it has done.
+        // ORDERING: Acquire pairs with the release of `take`: a thread that sees a job as finished sees its effects.
         Counts(self.counts.load(Acquire))
     }
 
-    /// How many threads were called to help and have not come yet.
     pub(super) fn helping(&self) -> usize {
         self.helping.load(Relaxed)
     }
 
-    /// A job was put into the queue. What there was before.
-    pub(super) fn brought(&self) -> Counts {
-        // ORDERING: Release pairs with the acquire of whoever takes: the job is in the queue.
+    /// Counts a job that was put into the queue. Returns the counts before.
+    pub(super) fn job_queued(&self) -> Counts {
+        // ORDERING: Release pairs with the acquire of `take` and `claim_unrun`: the job is in the queue.
         Counts(self.counts.fetch_add(QUEUED, AcqRel))
     }
 
-    /// The caller may take a job from the queue, and is counted as running then. If none waits its role ends.
-    /// What there is afterwards.
+    /// Ends the role and claims a queued job, for which the thread is counted as running. Returns the counts afterwards,
+    /// as an error if no job was queued.
     pub(super) fn take(&self, role: Role) -> Result<Counts, Counts> {
         if role == Role::Helping {
             self.helping.fetch_sub(1, Relaxed);
@@ -107,7 +105,7 @@ impl SharedCounts {
             0 => counts - role.bits(),
             _ => counts.wrapping_add(taken) - role.bits(),
         };
-        // ORDERING: Acquire pairs with the release in `brought`. Release: see `get`.
+        // ORDERING: Acquire pairs with the release of `job_queued`, Release with the acquire of `get`.
         let before = self
             .counts
             .fetch_update(AcqRel, Relaxed, |counts| Some(change(counts)))
@@ -119,40 +117,38 @@ impl SharedCounts {
         }
     }
 
-    /// Claims a queued job that will not run; returns whether there was one. The caller removes it from the queue.
-    pub(super) fn take_unrun(&self) -> bool {
+    /// Claims a queued job that will not run. Returns false if none is queued.
+    pub(super) fn claim_unrun(&self) -> bool {
         let change = |counts| (Counts(counts).queued() > 0).then(|| counts - QUEUED);
-        // ORDERING: as in `take`.
+        // ORDERING: Acquire pairs with the release of `job_queued`.
         self.counts.fetch_update(AcqRel, Relaxed, change).is_ok()
     }
 
-    /// Fills a role. Whether it was free: those that one at most is to fill may not be.
-    pub(super) fn fill(&self, role: Role) -> bool {
+    /// Assigns a role to the thread that is about to be called. Returns false if the role is taken.
+    pub(super) fn assign(&self, role: Role) -> bool {
         if role == Role::Helping {
             self.helping.fetch_add(1, Relaxed);
             return true;
         }
-        // ORDERING: none is needed: whoever changes the word sees this or is seen here.
+        // Relaxed suffices: changes of one word are totally ordered, and nothing else is published by it.
         self.counts.fetch_or(role.bits(), Relaxed) & role.bits() == 0
     }
 
-    /// Who was to fill the role does not come.
-    pub(super) fn vacate(&self, role: Role) {
-        // ORDERING: as above.
+    /// Takes a role back: no thread comes.
+    pub(super) fn unassign(&self, role: Role) {
         match role {
             Role::Helping => self.helping.fetch_sub(1, Relaxed) as u64,
             _ => self.counts.fetch_and(!role.bits(), Relaxed),
         };
     }
 
-    /// As [`vacate`](Self::vacate), but not while jobs wait. Whether it was.
-    pub(super) fn vacate_if_none_waits(&self, role: Role) -> bool {
+    /// Takes a role back, unless a job is queued. Returns whether it did.
+    pub(super) fn unassign_if_none_queued(&self, role: Role) -> bool {
         let change = |counts| (Counts(counts).queued() == 0).then(|| counts & !role.bits());
-        // ORDERING: as above.
-        let is_vacated = self.counts.fetch_update(Relaxed, Relaxed, change).is_ok();
-        if is_vacated && role == Role::Helping {
+        let is_unassigned = self.counts.fetch_update(Relaxed, Relaxed, change).is_ok();
+        if is_unassigned && role == Role::Helping {
             self.helping.fetch_sub(1, Relaxed);
         }
-        is_vacated
+        is_unassigned
     }
 }

@@ -1,6 +1,6 @@
-//! Models of the pool: every order in which those who bring jobs, its threads and its end can meet.
+//! Loom models of the blocking pool: submitters, threads and the shutdown in all orders.
 //!
-//! No time passes here. A thread that watches looks at once, and one that sleeps does so for ever or, with
+//! No time passes in a model: the watching thread checks at once, and a sleeping thread sleeps until it is called or, with
 //! [`NOT_AT_ALL`], ends unless it was called before.
 
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use loom::sync::Notify;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
-use super::super::builder::Config;
+use super::super::config::Config;
 use super::super::handle::Handle;
+use super::super::id::Id;
 use super::super::scheduler::Shared;
-use super::super::task::try_spawn_blocking_on;
 use crate::task::test_util::Drops;
 
-const FOR_EVER: Duration = Duration::MAX;
+const FOREVER: Duration = Duration::MAX;
 const NOT_AT_ALL: Duration = Duration::ZERO;
 
-/// Like `loom::model`, for those that go on for longer.
+/// As `loom::model`, with more branches.
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
     builder.check(run);
 }
 
-/// Of three threads that all go on for long: their orders are too many, and are tried for a while.
+/// For models with too many orders, such as those of three busy threads: tries orders for a second.
 fn large_model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
@@ -35,21 +35,21 @@ fn large_model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
-/// A runtime for its pool alone.
+/// A runtime without workers.
 struct Running {
     handle: Handle,
     most_threads: usize,
-    /// Jobs that run, and how many have run.
+    /// The numbers of running jobs and of completed jobs.
     at_once: Arc<AtomicUsize>,
     ran: Arc<AtomicUsize>,
 }
 
 impl Running {
     fn new(most_threads: usize, keep_alive: Duration) -> Self {
-        let config = Config::of_model(0, most_threads, keep_alive);
+        let config = Config::for_model(0, most_threads, keep_alive);
         Self {
             handle: Handle {
-                shared: Shared::new(1, config, |_| None, None),
+                shared: Shared::new(Id::next(), config, |_| None, None),
             },
             most_threads,
             at_once: Arc::default(),
@@ -57,8 +57,8 @@ impl Running {
         }
     }
 
-    fn bring(&self, job: impl FnOnce() + Send + 'static) {
-        bring(&self.handle, self.job(job));
+    fn submit(&self, job: impl FnOnce() + Send + 'static) {
+        submit(&self.handle, self.job(job));
     }
 
     fn job<F: FnOnce() + Send + 'static>(&self, job: F) -> impl FnOnce() + Send + use<F> {
@@ -73,33 +73,37 @@ impl Running {
         }
     }
 
-    /// As the owner of a runtime does. How many jobs have run.
+    /// Shuts the runtime down as `Runtime` does. Returns the number of completed jobs.
     fn end(self) -> usize {
         let shared = &self.handle.shared;
         shared.begin_shutdown();
         shared.finish_shutdown(false);
         shared.blocking.close();
-        shared.blocking.wait(&self.handle, None);
+        shared.blocking.wait(shared, None);
         let pool = &shared.blocking;
         assert_eq!(
             (pool.threads(), pool.idle_threads(), pool.queued()),
             (0, 0, 0)
         );
         assert!(pool.is_idle());
-        assert!(pool.counts.get().is_nothing());
+        assert!(pool.counts.get().is_zero());
         assert_eq!(pool.counts.helping(), 0);
         let shared = Arc::downgrade(shared);
         drop(self.handle);
-        assert_eq!(shared.strong_count(), 0, "a thread or a job is still there");
+        assert_eq!(
+            shared.strong_count(),
+            0,
+            "a thread or a job keeps the runtime alive"
+        );
         self.ran.load(Relaxed)
     }
 }
 
-fn bring(handle: &Handle, job: impl FnOnce() + Send + 'static) {
+fn submit(handle: &Handle, job: impl FnOnce() + Send + 'static) {
     drop(handle.spawn_blocking(job));
 }
 
-/// One waits here until another opens it.
+/// Lets threads wait until another thread opens it.
 #[derive(Clone)]
 struct Gate(Arc<(AtomicBool, Notify)>);
 
@@ -122,48 +126,48 @@ impl Gate {
     }
 }
 
-/// Two jobs, the second of them brought at any moment of the first or of its thread's.
-fn a_second_job_is_run(most_threads: usize, keep_alive: Duration) {
+/// Submits two jobs, the second at any moment of the first or of its thread.
+fn runs_a_second_job(most_threads: usize, keep_alive: Duration) {
     let runtime = Running::new(most_threads, keep_alive);
-    runtime.bring(|| {});
+    runtime.submit(|| {});
     let done = Gate::new();
     let its_done = done.clone();
-    runtime.bring(move || its_done.open());
+    runtime.submit(move || its_done.open());
     done.wait();
     let ran = runtime.end();
     assert_eq!(ran, 2);
 }
 
 #[test]
-fn a_job_that_comes_as_the_last_thread_goes_to_sleep_is_run() {
-    large_model(|| a_second_job_is_run(1, FOR_EVER));
+fn a_job_submitted_while_the_last_thread_falls_asleep_runs() {
+    large_model(|| runs_a_second_job(1, FOREVER));
 }
 
 #[test]
-fn a_job_that_comes_as_the_last_thread_ends_is_run() {
-    model(|| a_second_job_is_run(1, NOT_AT_ALL));
+fn a_job_submitted_while_the_last_thread_ends_runs() {
+    model(|| runs_a_second_job(1, NOT_AT_ALL));
 }
 
 #[test]
-fn a_job_that_comes_as_a_thread_goes_to_sleep_or_another_may_be_started_is_run() {
-    large_model(|| a_second_job_is_run(2, FOR_EVER));
+fn a_job_submitted_while_a_thread_falls_asleep_or_starts_runs() {
+    large_model(|| runs_a_second_job(2, FOREVER));
 }
 
 #[test]
-fn a_job_that_comes_as_a_thread_ends_or_another_may_be_started_is_run() {
-    large_model(|| a_second_job_is_run(2, NOT_AT_ALL));
+fn a_job_submitted_while_a_thread_ends_or_starts_runs() {
+    large_model(|| runs_a_second_job(2, NOT_AT_ALL));
 }
 
-/// Two that bring a job each.
-fn two_bring_jobs_at_once(most_threads: usize, keep_alive: Duration) {
+/// Two threads submit a job each.
+fn runs_jobs_of_two_submitters(most_threads: usize, keep_alive: Duration) {
     let runtime = Running::new(most_threads, keep_alive);
     let (first, second) = (Gate::new(), Gate::new());
     let opens = first.clone();
     let job = runtime.job(move || opens.open());
     let handle = runtime.handle.clone();
-    let other = thread::spawn(move || bring(&handle, job));
+    let other = thread::spawn(move || submit(&handle, job));
     let opens = second.clone();
-    runtime.bring(move || opens.open());
+    runtime.submit(move || opens.open());
     first.wait();
     second.wait();
     other.join().unwrap();
@@ -172,60 +176,60 @@ fn two_bring_jobs_at_once(most_threads: usize, keep_alive: Duration) {
 }
 
 #[test]
-fn jobs_that_two_bring_at_once_are_run_by_one_thread() {
-    large_model(|| two_bring_jobs_at_once(1, FOR_EVER));
+fn one_thread_runs_jobs_submitted_at_once() {
+    large_model(|| runs_jobs_of_two_submitters(1, FOREVER));
 }
 
 #[test]
-fn jobs_that_two_bring_at_once_are_run_by_threads_that_end() {
-    large_model(|| two_bring_jobs_at_once(2, NOT_AT_ALL));
+fn ending_threads_run_jobs_submitted_at_once() {
+    large_model(|| runs_jobs_of_two_submitters(2, NOT_AT_ALL));
 }
 
 #[test]
-fn a_job_behind_one_that_blocks_gets_another_thread() {
+fn a_job_behind_a_blocked_one_gets_another_thread() {
     large_model(|| {
-        let runtime = Running::new(2, FOR_EVER);
+        let runtime = Running::new(2, FOREVER);
         let (gate, done) = (Gate::new(), Gate::new());
         let (opens, is_done) = (gate.clone(), done.clone());
-        runtime.bring(move || {
+        runtime.submit(move || {
             gate.wait();
             is_done.open();
         });
-        runtime.bring(move || opens.open());
+        runtime.submit(move || opens.open());
         done.wait();
         assert_eq!(runtime.end(), 2);
     });
 }
 
 #[test]
-fn a_job_that_comes_as_nobody_watches_any_more_gets_a_thread() {
+fn a_job_submitted_while_the_watching_ends_gets_a_thread() {
     large_model(|| {
-        let runtime = Running::new(2, FOR_EVER);
+        let runtime = Running::new(2, FOREVER);
         let (gate, done) = (Gate::new(), Gate::new());
         let (opens, is_done) = (gate.clone(), done.clone());
-        runtime.bring(|| {});
-        runtime.bring(move || {
+        runtime.submit(|| {});
+        runtime.submit(move || {
             gate.wait();
             is_done.open();
         });
-        runtime.bring(move || opens.open());
+        runtime.submit(move || opens.open());
         done.wait();
         runtime.end();
     });
 }
 
 #[test]
-fn three_that_wait_for_the_last_get_three_threads() {
+fn three_dependent_jobs_get_three_threads() {
     large_model(|| {
-        let runtime = Running::new(3, FOR_EVER);
+        let runtime = Running::new(3, FOREVER);
         let gates = [Gate::new(), Gate::new()];
         let opens = gates.clone();
         for gate in gates.clone() {
-            runtime.bring(move || gate.wait());
+            runtime.submit(move || gate.wait());
         }
         let done = Gate::new();
         let is_done = done.clone();
-        runtime.bring(move || {
+        runtime.submit(move || {
             opens.iter().for_each(Gate::open);
             is_done.open();
         });
@@ -235,51 +239,51 @@ fn three_that_wait_for_the_last_get_three_threads() {
 }
 
 #[test]
-fn a_job_is_seen_until_it_has_run() {
+fn the_pool_is_not_idle_until_a_job_has_run() {
     model(|| {
-        let runtime = Running::new(1, FOR_EVER);
+        let runtime = Running::new(1, FOREVER);
         let has_run = Arc::new(AtomicBool::new(false));
         let runs = Arc::clone(&has_run);
-        runtime.bring(move || runs.store(true, Relaxed));
+        runtime.submit(move || runs.store(true, Relaxed));
         if runtime.handle.shared.blocking.is_idle() {
-            assert!(has_run.load(Relaxed), "it is somewhere still");
+            assert!(has_run.load(Relaxed), "an idle pool has run all jobs");
         }
         runtime.end();
     });
 }
 
-/// The shutdown may come at any moment of these jobs. Each job runs exactly once.
-fn jobs_are_run_by_the_end(most_threads: usize, jobs: usize, keep_alive: Duration) {
+/// Shuts the runtime down at any moment of these jobs. Each job runs exactly once.
+fn runs_all_jobs_by_the_shutdown(most_threads: usize, jobs: usize, keep_alive: Duration) {
     let runtime = Running::new(most_threads, keep_alive);
     let drops = Drops::default();
     for _ in 0..jobs {
         let witness = drops.witness();
-        runtime.bring(move || drop(witness));
+        runtime.submit(move || drop(witness));
     }
     assert_eq!(runtime.end(), jobs);
     assert_eq!(drops.count(), jobs);
 }
 
 #[test]
-fn jobs_of_one_thread_are_run_by_the_end() {
-    model(|| jobs_are_run_by_the_end(1, 2, FOR_EVER));
+fn one_thread_runs_all_jobs_by_the_shutdown() {
+    model(|| runs_all_jobs_by_the_shutdown(1, 2, FOREVER));
 }
 
 #[test]
-fn jobs_of_two_threads_are_run_by_the_end() {
-    large_model(|| jobs_are_run_by_the_end(2, 3, FOR_EVER));
+fn two_threads_run_all_jobs_by_the_shutdown() {
+    large_model(|| runs_all_jobs_by_the_shutdown(2, 3, FOREVER));
 }
 
 #[test]
-fn jobs_of_a_thread_that_ends_are_run_by_the_end() {
-    model(|| jobs_are_run_by_the_end(1, 2, NOT_AT_ALL));
+fn ending_threads_run_all_jobs_by_the_shutdown() {
+    model(|| runs_all_jobs_by_the_shutdown(1, 2, NOT_AT_ALL));
 }
 
 /// The shutdown waits for an accepted job, and the submitter of a refused job gets an error.
-fn a_job_meets_the_end(jobs_before: usize) {
-    let runtime = Running::new(1, FOR_EVER);
+fn submits_a_job_during_the_shutdown(jobs_before: usize) {
+    let runtime = Running::new(1, FOREVER);
     for _ in 0..jobs_before {
-        runtime.bring(|| {});
+        runtime.submit(|| {});
     }
     let drops = Drops::default();
     let witness = drops.witness();
@@ -291,14 +295,14 @@ fn a_job_meets_the_end(jobs_before: usize) {
     });
     let handle = runtime.handle.clone();
     let other = thread::spawn(move || {
-        let (joined, accepted) = try_spawn_blocking_on(&handle, job);
+        let (joined, accepted) = handle.shared.spawn_blocking(job);
         drop(joined);
         accepted.is_ok()
     });
     let shared = Arc::clone(&runtime.handle.shared);
     shared.begin_shutdown();
     shared.blocking.close();
-    shared.blocking.wait(&runtime.handle, None);
+    shared.blocking.wait(&shared, None);
     let has_run_by_the_end = has_run.load(Relaxed);
     let was_accepted = other.join().unwrap();
     assert_eq!(has_run_by_the_end, was_accepted);
@@ -309,11 +313,11 @@ fn a_job_meets_the_end(jobs_before: usize) {
 }
 
 #[test]
-fn a_job_that_meets_the_end_is_run_by_then_or_refused() {
-    large_model(|| a_job_meets_the_end(0));
+fn a_job_submitted_during_the_shutdown_runs_or_is_refused() {
+    large_model(|| submits_a_job_during_the_shutdown(0));
 }
 
 #[test]
-fn a_job_that_meets_the_end_of_a_thread_is_run_by_then_or_refused() {
-    large_model(|| a_job_meets_the_end(1));
+fn a_job_submitted_while_the_shutdown_ends_a_thread_runs_or_is_refused() {
+    large_model(|| submits_a_job_during_the_shutdown(1));
 }

@@ -1,18 +1,18 @@
-//! Threads for work that blocks.
+//! The blocking pool: threads for functions that block.
 //!
-//! A burst of short jobs should not wake a thread for each, and a job must not wait for one that blocks. So a
-//! thread that is on its way, or that has run its job, takes one job after the other. When it leaves some behind
-//! it calls another thread, which watches: where a job has waited for one of its ticks it sends a thread for it,
-//! and with each tick for which that was not enough twice as many.
+//! One thread runs the queued jobs in turn, so that a burst of short jobs wakes one thread. If it leaves jobs behind, it
+//! calls a second thread, which watches: a job that has waited for a whole tick gets a thread of its own. While jobs
+//! keep waiting, the watching thread doubles the number of threads that it calls per tick.
 //!
-//! Invariants:
-//! - While jobs wait, a thread is on its way to them, or one watches, or all threads that can be had run a job.
+//! # Invariants
+//!
+//! - While a job is queued, a thread is on its way to the queue, or a thread watches, or `max_threads` threads run jobs.
 //! - An accepted job runs, even if the runtime shuts down while the job is queued; dropping the runtime waits for it.
 //!   A queued job is cancelled only if no thread can be started for it.
 //! - After [`close`](Pool::close) the pool accepts no job, and the submitter gets an error.
 //!
-//! Cost: three exchanges to bring a job where a thread is on its way or watches, and no lock; two exchanges and
-//! a lock to take it, which only those who take want.
+//! Cost: three atomic exchanges and no lock to submit a job while a thread attends to the queue; two exchanges and a
+//! lock, which only the pool's threads take, to run it.
 
 mod counts;
 #[cfg(all(test, loom))]
@@ -27,41 +27,53 @@ use std::time::{Duration, Instant};
 
 use self::counts::{Role, SharedCounts};
 use self::worker::Sleeper;
-use super::builder::Config;
-use super::handle::Handle;
+use super::config::Config;
 use super::inject::Inject;
-use super::wait_for;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::{lock, thread};
-use crate::task::Notified;
+use crate::task::raw::Notified;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// See the module.
+/// The runtime that a pool belongs to.
+pub(super) trait Host: Clone + Send + 'static {
+    fn pool(&self) -> &Pool;
+
+    /// Starts a thread with the runtime's configuration.
+    fn start_thread(
+        &self,
+        run: impl FnOnce(&Self) + Send + 'static,
+    ) -> io::Result<thread::JoinHandle<()>>;
+
+    /// Called when the last job has ended and none is queued.
+    fn jobs_done(&self);
+}
+
 pub(crate) struct Pool {
     counts: SharedCounts,
-    /// Jobs as they come.
-    brought: Inject,
-    /// Jobs that were taken from there, the oldest first. They came before all those.
+    /// Submitted jobs that no thread has collected yet.
+    submitted: Inject,
+    /// Collected jobs, oldest first. All of them are older than those in `submitted`.
     ready: Mutex<VecDeque<Notified>>,
-    /// Jobs that were taken, in all. Changed under the lock of `ready`.
+    /// The number of jobs taken so far. Changed under the lock of `ready`.
     taken: AtomicUsize,
     threads: Mutex<Threads>,
-    /// How many threads there are, and how many of them sleep. Changed under the lock of `threads`.
+    /// The number of threads. Changed under the lock of `threads`.
     thread_count: AtomicUsize,
+    /// The number of sleeping threads. Changed under the lock of `threads`.
     idle_count: AtomicUsize,
-    /// So many threads at most, and one for each place that was added.
-    most_threads: usize,
-    places: AtomicUsize,
+    /// The configured limit, which [`add_thread_allowance`](Pool::add_thread_allowance) raises.
+    max_threads: usize,
+    extra_threads: AtomicUsize,
     keep_alive: Duration,
 }
 
 struct Threads {
     is_shut_down: bool,
-    /// Those that sleep, the last to fall asleep at the end.
+    /// Sleeping threads; the last to fall asleep is at the end.
     sleepers: Vec<Arc<Sleeper>>,
     handles: Vec<thread::JoinHandle<()>>,
-    /// The last that has ended because it was not needed. It has waited for the one before.
+    /// The last thread that ended because it was idle. It has joined the one before.
     ended: Option<thread::JoinHandle<()>>,
 }
 
@@ -69,7 +81,7 @@ impl Pool {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             counts: SharedCounts::new(),
-            brought: Inject::new(),
+            submitted: Inject::new(),
             ready: Mutex::new(VecDeque::new()),
             taken: AtomicUsize::new(0),
             threads: Mutex::new(Threads {
@@ -80,8 +92,8 @@ impl Pool {
             }),
             thread_count: AtomicUsize::new(0),
             idle_count: AtomicUsize::new(0),
-            most_threads: config.max_blocking_threads,
-            places: AtomicUsize::new(0),
+            max_threads: config.max_blocking_threads,
+            extra_threads: AtomicUsize::new(0),
             keep_alive: config.thread_keep_alive,
         }
     }
@@ -98,56 +110,54 @@ impl Pool {
         self.counts.get().queued()
     }
 
-    /// Whether no job waits or runs.
     pub(super) fn is_idle(&self) -> bool {
         self.counts.get().is_idle()
     }
 
-    fn most_threads(&self) -> usize {
-        self.most_threads + self.places.load(Relaxed)
+    fn max_threads(&self) -> usize {
+        self.max_threads + self.extra_threads.load(Relaxed)
     }
 
-    /// Room for one more thread, for a job that is none of the user's.
-    pub(super) fn add_place(&self) {
-        self.places.fetch_add(1, Relaxed);
+    /// Raises the limit by one thread, for a job that belongs to the runtime and not to the user.
+    pub(super) fn add_thread_allowance(&self) {
+        self.extra_threads.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn remove_place(&self) {
-        self.places.fetch_sub(1, Relaxed);
+    pub(super) fn remove_thread_allowance(&self) {
+        self.extra_threads.fetch_sub(1, Relaxed);
     }
 
-    /// Queues a job.
-    pub(super) fn submit(&self, handle: &Handle, entry: Notified) -> Result<(), Refused> {
-        if let Err(entry) = self.brought.push(entry) {
+    pub(super) fn submit(&self, host: &impl Host, entry: Notified) -> Result<(), Refused> {
+        if let Err(entry) = self.submitted.push(entry) {
             cancel(entry);
             return Err(Refused::Closed);
         }
-        if !self.counts.brought().is_attended() {
-            self.call(handle, Role::Searching)
+        if !self.counts.job_queued().is_attended() {
+            self.call_thread(host, Role::Searching)
                 .map_err(Refused::NoThread)?;
         }
         Ok(())
     }
 
-    /// Takes the oldest job, for one that may: see [`counts`].
+    /// Takes the oldest job. The caller has claimed one; see [`counts`].
     fn pop(&self) -> Notified {
         let mut ready = lock(&self.ready);
         if ready.is_empty() {
-            ready.extend(self.brought.take());
+            ready.extend(self.submitted.take());
         }
         self.taken
             .store(self.taken.load(Relaxed).wrapping_add(1), Relaxed);
-        ready.pop_front().expect("who may take finds a job")
+        ready.pop_front().expect("a claimed job is in the queue")
     }
 
-    /// Wakes or starts a thread in this role, if nobody fills it. Whether it is filled: otherwise all threads that
-    /// can be had are awake. An error if there is none at all.
-    fn call(&self, handle: &Handle, role: Role) -> io::Result<bool> {
-        if !self.counts.fill(role) {
+    /// Wakes or starts a thread in this role, unless a thread has the role. Returns false if all threads that the pool
+    /// may have are awake, and an error if the pool has no thread and none can be started.
+    fn call_thread(&self, host: &impl Host, role: Role) -> io::Result<bool> {
+        if !self.counts.assign(role) {
             return Ok(true);
         }
         let mut threads = lock(&self.threads);
-        // The latest first: its memory is warm, and the others may end.
+        // The last one that fell asleep: its memory is warm, and the others may reach their keep-alive.
         if let Some(sleeper) = threads.sleepers.pop() {
             self.idle_count.fetch_sub(1, Relaxed);
             sleeper.set_role(role);
@@ -155,22 +165,20 @@ impl Pool {
             sleeper.unpark();
             return Ok(true);
         }
-        // It is given up under the lock: a thread that goes to sleep looks afterwards, and sees what has come from
-        // those who have relied on this.
-        if self.threads() >= self.most_threads() {
-            self.counts.vacate(role);
+        // The role is given up under the lock. A thread that goes to sleep looks at the queue under the same lock, and
+        // so sees the jobs of submitters that relied on this role.
+        if self.threads() >= self.max_threads() {
+            self.counts.unassign(role);
             return Ok(false);
         }
         // Other threads have run all jobs, and no further ones are accepted: a new thread would outlive the runtime.
-        if threads.is_shut_down && self.counts.vacate_if_none_waits(role) {
+        if threads.is_shut_down && self.counts.unassign_if_none_queued(role) {
             return Ok(false);
         }
-        // Before its first job could ask.
+        // Counted before its first job runs, which may read the count.
         self.thread_count.fetch_add(1, Relaxed);
         let unless_started = Unstarted { pool: self, role };
-        match super::start_thread(handle, move |handle| {
-            handle.shared.blocking.run(handle, role);
-        }) {
+        match host.start_thread(move |host| host.pool().run(host, role)) {
             Ok(thread) => {
                 mem::forget(unless_started);
                 threads.handles.push(thread);
@@ -186,11 +194,11 @@ impl Pool {
         }
     }
 
-    // --- the end ---
+    // --- shutdown ---
 
     /// Stops accepting jobs. The threads end when they have run the queued ones.
     pub(super) fn close(&self) {
-        lock(&self.ready).extend(self.brought.close());
+        lock(&self.ready).extend(self.submitted.close());
         let mut threads = lock(&self.threads);
         threads.is_shut_down = true;
         for sleeper in &threads.sleepers {
@@ -199,13 +207,13 @@ impl Pool {
     }
 
     /// Waits until all jobs have run and all threads have ended, or until the time `until`. The pool must be closed.
-    pub(super) fn wait(&self, handle: &Handle, until: Option<Instant>) {
+    pub(super) fn wait(&self, host: &impl Host, until: Option<Instant>) {
         let mut is_own_thread = false;
         loop {
             // Read before the threads: the thread that has taken the last job is then among them.
             let is_empty = lock(&self.ready).is_empty();
             let mut threads = lock(&self.threads);
-            // One that has not ended may start another.
+            // A thread that has not ended may start another, so the list is read again after each.
             if let Some(thread) = threads.handles.pop().or_else(|| threads.ended.take()) {
                 drop(threads);
                 // A thread of this pool that drops the runtime cannot wait for itself.
@@ -213,7 +221,7 @@ impl Pool {
                     is_own_thread = true;
                     continue;
                 }
-                if !until.is_none_or(|until| wait_for(&thread, until)) {
+                if !until.is_none_or(|until| has_ended_by(&thread, until)) {
                     return;
                 }
                 let _ = thread.join();
@@ -225,7 +233,7 @@ impl Pool {
                 return;
             }
             // A job without a thread: none could be started so far, or its submitter is about to start one.
-            if self.queued() > 0 && self.call(handle, Role::Searching).is_err() {
+            if self.queued() > 0 && self.call_thread(host, Role::Searching).is_err() {
                 self.cancel_all();
             }
             if until.is_some_and(|until| Instant::now() >= until) {
@@ -237,7 +245,7 @@ impl Pool {
 
     /// Cancels the queued jobs: no thread can be started for them.
     fn cancel_all(&self) {
-        while self.counts.take_unrun() {
+        while self.counts.claim_unrun() {
             cancel(self.pop());
         }
     }
@@ -245,12 +253,11 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        debug_assert_eq!(self.queued(), 0, "a pool is emptied before it goes");
+        debug_assert_eq!(self.queued(), 0, "a pool is emptied before it is dropped");
     }
 }
 
-/// A thread that is counted on and does not come, as it could not be started, or what gives it its name has
-/// panicked.
+/// Takes a thread that was not started off the counts. `start_thread` may also panic, in the user's `thread_name_fn`.
 struct Unstarted<'a> {
     pool: &'a Pool,
     role: Role,
@@ -259,20 +266,41 @@ struct Unstarted<'a> {
 impl Drop for Unstarted<'_> {
     fn drop(&mut self) {
         self.pool.thread_count.fetch_sub(1, Relaxed);
-        self.pool.counts.vacate(self.role);
+        self.pool.counts.unassign(self.role);
     }
 }
 
-/// Why a job was not accepted.
 pub(crate) enum Refused {
-    /// The runtime has ended. The job was cancelled.
+    /// The runtime has shut down. The job was cancelled.
     Closed,
     /// No thread could be started. The job stays queued until one can be.
     NoThread(io::Error),
 }
 
-/// Ends a job that was not begun.
 fn cancel(entry: Notified) {
     entry.task.shut_down();
     entry.give_up();
+}
+
+/// Waits until the thread has ended, at most until `until`. Returns whether it has ended.
+#[cfg(not(all(test, loom)))]
+pub(super) fn has_ended_by(thread: &thread::JoinHandle<()>, until: Instant) -> bool {
+    let mut pause = Duration::from_micros(10);
+    loop {
+        if thread.is_finished() {
+            return true;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (2 * pause).min(Duration::from_millis(5));
+    }
+}
+
+/// In a model no time passes, so that no thread ends in time.
+#[cfg(all(test, loom))]
+pub(super) fn has_ended_by(_: &thread::JoinHandle<()>, _: Instant) -> bool {
+    false
 }

@@ -1,26 +1,27 @@
-//! What a thread of the pool does: it works, or watches, and sleeps.
+//! A thread of the blocking pool: it runs jobs or watches the queue, and sleeps in between.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::handle::Handle;
 use super::counts::Role;
-use super::{Pool, Threads};
+use super::{Host, Pool, Threads};
 use crate::loom::sync::{Mutex, MutexGuard};
 use crate::loom::{Parker, lock, thread};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The time between two looks of the one that watches: a job that is blocked by others gets its first help after
-/// one to two. Linux adds 50 µs to each.
+/// The interval at which the watching thread checks the queue: a job behind one that blocks gets a thread after one to
+/// two ticks, plus 50 µs of timer slack each on Linux.
+///
+/// The rows `spawn_blocking/*` are the same with 10 µs and with 1 ms: the time only bounds how long a job waits behind one
+/// that blocks.
 const TICK: Duration = match cfg!(all(test, loom)) {
     true => Duration::ZERO,
     false => Duration::from_micros(50),
 };
 
-/// A thread as those see it who call it.
 pub(super) struct Sleeper {
     parker: Parker,
-    /// What it was called for.
+    /// The role that the thread was woken for.
     role: Mutex<Option<Role>>,
 }
 
@@ -46,36 +47,34 @@ impl Sleeper {
 }
 
 impl Pool {
-    /// The life of a thread.
-    pub(super) fn run(&self, handle: &Handle, first: Role) {
+    pub(super) fn run(&self, host: &impl Host, first: Role) {
         let sleeper = Sleeper::current();
         let mut next = Some(first);
         while let Some(role) = next {
             match role {
-                Role::Watching => self.watch(handle, &sleeper.parker),
-                _ => self.work(handle, role),
+                Role::Watching => self.watch(host, &sleeper.parker),
+                _ => self.work(host, role),
             }
             next = self.sleep(&sleeper);
         }
     }
 
-    /// Runs jobs as long as some wait.
-    fn work(&self, handle: &Handle, mut role: Role) {
+    fn work(&self, host: &impl Host, mut role: Role) {
         loop {
             match self.counts.take(role) {
                 Ok(counts) => {
                     role = Role::Running;
                     let entry = self.pop();
                     if counts.queued() > 0 && !counts.is_attended() && self.has_more_threads() {
-                        // An error is no error here: there is this thread.
-                        let _ = self.call(handle, Role::Watching);
+                        // If no thread can be started, this one runs the other jobs later.
+                        let _ = self.call_thread(host, Role::Watching);
                     }
                     let again = entry.run();
                     debug_assert!(again.is_none(), "a job runs once");
                 }
                 Err(counts) => {
                     if role == Role::Running && counts.is_idle() {
-                        handle.shared.jobs_done();
+                        host.jobs_done();
                     }
                     return;
                 }
@@ -83,37 +82,36 @@ impl Pool {
         }
     }
 
-    /// Whether a thread can be called, about.
+    /// Whether a further thread can be woken or started. A concurrent change may make this out of date.
     fn has_more_threads(&self) -> bool {
-        self.idle_threads() > 0 || self.threads() < self.most_threads()
+        self.idle_threads() > 0 || self.threads() < self.max_threads()
     }
 
-    /// Sees that no job waits for long, until none waits.
-    fn watch(&self, handle: &Handle, parker: &Parker) {
-        // Jobs that have come until now, the taken ones included.
-        let mut come = self.come();
+    /// Calls threads for jobs that have waited for a tick, until none is queued.
+    fn watch(&self, host: &impl Host, parker: &Parker) {
+        let mut submitted = self.jobs_submitted();
         let mut helpers = 1;
         loop {
             parker.park(Some(TICK));
             if self.queued() == 0 {
-                if self.counts.vacate_if_none_waits(Role::Watching) {
+                if self.counts.unassign_if_none_queued(Role::Watching) {
                     return;
                 }
                 continue;
             }
-            // Those that have come since the last look may wait for one more.
-            let late = come.wrapping_sub(self.taken.load(Relaxed)) as isize;
-            come = self.come();
+            // Jobs that were submitted before the previous tick and are still queued.
+            let late = submitted.wrapping_sub(self.taken.load(Relaxed)) as isize;
+            submitted = self.jobs_submitted();
             if late <= 0 {
                 helpers = 1;
                 continue;
             }
-            // Those on their way, which may have to be started, take one each.
+            // Each thread that was called and has not arrived will take one.
             let missing = late - self.counts.helping() as isize;
             for _ in 0..helpers.min(missing) {
-                if !self.call(handle, Role::Helping).unwrap_or(false) {
-                    // There is no other: this one has to do it.
-                    return self.work(handle, Role::Watching);
+                if !self.call_thread(host, Role::Helping).unwrap_or(false) {
+                    // There is no other thread: this one runs the jobs.
+                    return self.work(host, Role::Watching);
                 }
             }
             if missing > 0 {
@@ -122,16 +120,16 @@ impl Pool {
         }
     }
 
-    fn come(&self) -> usize {
+    fn jobs_submitted(&self) -> usize {
         self.taken.load(Relaxed).wrapping_add(self.queued())
     }
 
-    /// Waits to be called. `None`: the thread is not needed, and ends.
+    /// Sleeps until the thread is given a role. Returns `None` if the thread is to end.
     fn sleep(&self, sleeper: &Arc<Sleeper>) -> Option<Role> {
         let mut threads = lock(&self.threads);
         if self.queued() > 0 {
-            // It has come after the last look, and there was neither a sleeper nor room for one more thread.
-            self.counts.fill(Role::Helping);
+            // Submitted after this thread's last look, when there was neither a sleeper nor room for another thread.
+            self.counts.assign(Role::Helping);
             return Some(Role::Helping);
         }
         if threads.is_shut_down {
@@ -153,10 +151,10 @@ impl Pool {
             if !threads.is_shut_down && !is_over {
                 continue;
             }
-            // Unless it was called just now.
-            let place = threads.sleepers.iter();
-            if let Some(place) = { place }.position(|each| Arc::ptr_eq(each, sleeper)) {
-                threads.sleepers.remove(place);
+            // If the thread is not among the sleepers any more, its role is about to arrive.
+            let position = threads.sleepers.iter();
+            if let Some(position) = { position }.position(|each| Arc::ptr_eq(each, sleeper)) {
+                threads.sleepers.remove(position);
                 self.idle_count.fetch_sub(1, Relaxed);
                 self.end(threads);
                 return None;
@@ -164,18 +162,19 @@ impl Pool {
         }
     }
 
-    /// This thread ends. It has looked under the same lock: what comes later finds one thread less.
+    /// Takes this thread off the pool. The caller has found the queue empty under the same lock, so a later submitter
+    /// counts one thread less.
     fn end(&self, mut threads: MutexGuard<'_, Threads>) {
         self.thread_count.fetch_sub(1, Relaxed);
         if threads.is_shut_down {
             return;
         }
         let this = thread::current().id();
-        let place = threads.handles.iter();
-        let Some(place) = { place }.position(|each| each.thread().id() == this) else {
+        let position = threads.handles.iter();
+        let Some(position) = { position }.position(|each| each.thread().id() == this) else {
             return;
         };
-        let handle = threads.handles.swap_remove(place);
+        let handle = threads.handles.swap_remove(position);
         let previous = threads.ended.replace(handle);
         drop(threads);
         if let Some(previous) = previous {

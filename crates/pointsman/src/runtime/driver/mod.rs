@@ -1,35 +1,43 @@
-//! What a runtime waits for: timers and sources of I/O.
+//! The driver: waits for a runtime's timers and I/O sources.
 //!
-//! One of the workers that sleep holds the driver: it sleeps until the system tells of a source, and no longer than
-//! until the next timer. The others sleep until somebody wakes them. The holder runs no task before it has let go of
-//! the driver. Workers that are busy look now and then too; with I/O the driver is left to them as long as one is awake.
+//! At most one sleeping worker holds the driver. It waits in the operating system until a source is ready or the next
+//! timer is due; other sleepers wait until they are unparked. The holder runs no task before it has released the
+//! driver. Workers that are awake poll for timers and I/O between tasks.
 //!
-//! Invariant: while a timer or a source waits, the holder knows of it, or a worker or the watchdog is awake that will
-//! look. Whoever registers a timer that comes before all others, or the first source, tells the holder; whoever begins
-//! to hold looks at them after that.
+//! Invariant: while a timer or a source is registered, the holder waits for it, or a worker or the watchdog is awake
+//! that will check it. A thread that registers the earliest timer or the first source notifies the holder afterwards; a
+//! worker that takes the driver reads the timers and sources afterwards.
 
+#[cfg(feature = "reactor")]
+mod interest;
 #[cfg(all(test, loom, feature = "reactor"))]
 mod loom_tests;
 #[cfg(feature = "reactor")]
 mod reactor;
 #[cfg(feature = "reactor")]
-mod readiness;
+mod ready;
 #[cfg(feature = "reactor")]
-mod slab;
+mod registrations;
 #[cfg(feature = "reactor")]
-mod sources;
+mod scheduled_io;
+#[cfg(feature = "reactor")]
+mod source;
+#[cfg(all(test, not(loom), unix, feature = "net"))]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "reactor")]
+pub use self::interest::Interest;
+#[cfg(feature = "reactor")]
 pub(crate) use self::reactor::Reactor;
 #[cfg(feature = "reactor")]
-pub(crate) use self::readiness::{Direction, ReadyEvent};
+pub use self::ready::Ready;
 #[cfg(feature = "reactor")]
-pub(crate) use self::sources::Place;
-#[cfg(all(unix, any(feature = "process", feature = "signal")))]
-pub(crate) use self::sources::watch_signals;
+pub(crate) use self::scheduled_io::{Direction, ReadyEvent};
+#[cfg(feature = "reactor")]
+pub(crate) use self::source::RegisteredSource;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicUsize, fence};
@@ -37,7 +45,7 @@ use crate::park::ThreadParker;
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Without features there are no sources.
+/// Without the feature there are no sources.
 #[cfg(not(feature = "reactor"))]
 pub(crate) enum Reactor {}
 
@@ -61,24 +69,24 @@ impl Reactor {
 }
 
 pub(crate) struct Driver {
-    /// `None` where time was not enabled.
+    /// `None` if time is not enabled.
     time: Option<Arc<time::Driver>>,
-    /// `None` where I/O was not enabled.
-    reactor: Option<Reactor>,
+    /// `None` if I/O is not enabled.
+    reactor: Option<Arc<Reactor>>,
     is_held: AtomicBool,
-    /// Somebody who sleeps is to hold it, though others are awake.
+    /// A sleeper should hold the driver although workers are awake.
     is_holder_wanted: AtomicBool,
-    /// Written by the holder.
+    /// Set and cleared by the holder.
     holder: Mutex<Option<Arc<ThreadParker>>>,
-    /// How often somebody has held it, or has looked for I/O.
+    /// Changes whenever a thread takes the driver or polls for I/O.
     turns: AtomicUsize,
 }
 
-/// The right to wait for what the driver has, until it is dropped.
-pub(super) struct Held<'a>(&'a Driver);
+/// Holds the driver until it is dropped.
+pub(super) struct DriverGuard<'a>(&'a Driver);
 
 impl Driver {
-    pub(super) fn new(time: Option<Arc<time::Driver>>, reactor: Option<Reactor>) -> Self {
+    pub(super) fn new(time: Option<Arc<time::Driver>>, reactor: Option<Arc<Reactor>>) -> Self {
         Self {
             time,
             reactor,
@@ -94,34 +102,37 @@ impl Driver {
     }
 
     #[cfg(feature = "reactor")]
-    pub(super) fn reactor(&self) -> Option<&Reactor> {
+    pub(super) fn reactor(&self) -> Option<&Arc<Reactor>> {
         self.reactor.as_ref()
     }
 
     /// The reactor, once a source was registered.
     fn used_reactor(&self) -> Option<&Reactor> {
-        self.reactor.as_ref().filter(|reactor| reactor.is_used())
+        self.reactor.as_deref().filter(|reactor| reactor.is_used())
     }
 
-    /// Takes the driver, if nobody has it.
-    pub(super) fn try_hold(&self, parker: &Arc<ThreadParker>) -> Option<Held<'_>> {
+    // --- the holder ---
+
+    /// Takes the driver, unless another thread holds it.
+    pub(super) fn try_hold(&self, parker: &Arc<ThreadParker>) -> Option<DriverGuard<'_>> {
         if (self.time.is_none() && self.reactor.is_none()) || self.is_held.load(Relaxed) {
             return None;
         }
         let mut holder = lock(&self.holder);
-        // ORDERING: SeqCst: see below.
+        // ORDERING: SeqCst, so that the fence below orders it before the holder's reads.
         if self.is_held.swap(true, SeqCst) {
             return None;
         }
         *holder = Some(Arc::clone(parker));
         self.is_holder_wanted.store(false, Relaxed);
         self.count_turn();
-        // ORDERING: SeqCst pairs with that of `tell_holder`: what is new is seen by `Held::park`, or the holder there.
+        // ORDERING: SeqCst pairs with the fence of `notify_holder`: either `DriverGuard::park` sees a new timer or source,
+        // or the thread that registered it sees the holder.
         fence(SeqCst);
-        Some(Held(self))
+        Some(DriverGuard(self))
     }
 
-    /// Before one that sleeps is unparked.
+    /// Called before a sleeper is unparked to hold the driver.
     pub(super) fn want_holder(&self) {
         self.is_holder_wanted.store(true, Relaxed);
     }
@@ -130,11 +141,12 @@ impl Driver {
         self.is_holder_wanted.load(Relaxed)
     }
 
-    /// A timer was registered that comes before all others, or the first source. False if nobody holds the driver, and
-    /// would wait for it.
-    pub(super) fn tell_holder(&self) -> bool {
-        // ORDERING: SeqCst: see `try_hold`.
+    /// Unparks the holder after the earliest timer or the first source was registered. Returns false if no thread holds
+    /// the driver.
+    pub(super) fn notify_holder(&self) -> bool {
+        // ORDERING: SeqCst pairs with the fence of `try_hold`.
         fence(SeqCst);
+        // ORDERING: SeqCst, after the fence.
         if !self.is_held.load(SeqCst) {
             return false;
         }
@@ -144,17 +156,16 @@ impl Driver {
         true
     }
 
-    // --- looking, for threads that don't sleep ---
+    // --- threads that are awake ---
 
-    /// Fires timers that are due.
     pub(super) fn fire(&self) {
         if let Some(time) = self.time.as_ref().filter(|time| time.next_is_due()) {
             time.fire();
         }
     }
 
-    /// Hands on what the system tells of I/O, unless another thread waits for that.
-    pub(super) fn look_at_io(&self) {
+    /// Polls for I/O without waiting, unless a thread holds the driver.
+    pub(super) fn poll_io(&self) {
         if let Some(reactor) = self.used_reactor() {
             if !self.is_held.load(Relaxed) && reactor.try_turn() {
                 self.count_turn();
@@ -162,10 +173,10 @@ impl Driver {
         }
     }
 
-    /// Fires what is due if nobody holds the driver, and says how long it is until the next timer then.
+    /// Fires the timers that are due and returns the time until the next one, unless a thread holds the driver.
     pub(super) fn fire_if_unattended(&self) -> Option<Duration> {
         let time = self.time.as_ref()?;
-        // ORDERING: SeqCst: see `try_hold`.
+        // ORDERING: SeqCst: a holder that this load does not see has a later fence in `try_hold`, and so sees the timers.
         if self.is_held.load(SeqCst) {
             return None;
         }
@@ -177,11 +188,9 @@ impl Driver {
         self.time.as_ref()?.until_next()
     }
 
-    /// Whether there are timers or sources, and nobody holds the driver.
     pub(super) fn is_unattended(&self) -> bool {
-        let next = || self.time.as_ref().and_then(|time| time.until_next());
-        // ORDERING: SeqCst: see `try_hold`.
-        (self.used_reactor().is_some() || next().is_some()) && !self.is_held.load(SeqCst)
+        // ORDERING: SeqCst: see `fire_if_unattended`.
+        (self.has_sources() || self.until_next_timer().is_some()) && !self.is_held.load(SeqCst)
     }
 
     /// Whether a source was ever registered.
@@ -189,29 +198,26 @@ impl Driver {
         self.used_reactor().is_some()
     }
 
-    /// Whether there are sources, and nobody holds the driver.
     pub(super) fn is_io_unattended(&self) -> bool {
-        // ORDERING: SeqCst: see `try_hold`.
-        self.used_reactor().is_some() && !self.is_held.load(SeqCst)
+        // ORDERING: SeqCst: see `fire_if_unattended`.
+        self.has_sources() && !self.is_held.load(SeqCst)
     }
 
-    /// Changes while somebody looks for I/O.
     pub(super) fn turns(&self) -> usize {
         self.turns.load(Relaxed)
     }
 
-    /// Only a sign of life: where two count at once one of them may be lost.
+    /// Two threads that count at the same time may count once: only a change matters.
     fn count_turn(&self) {
         let turns = self.turns.load(Relaxed);
         self.turns.store(turns.wrapping_add(1), Relaxed);
     }
 
-    /// Whether the clock stands still.
     pub(super) fn is_paused(&self) -> bool {
         self.time.as_ref().is_some_and(|time| time.is_paused())
     }
 
-    /// Nothing waits for it any more.
+    /// Ends all waits for timers and I/O.
     pub(super) fn shut_down(&self) {
         if let Some(time) = &self.time {
             time.shutdown();
@@ -222,11 +228,11 @@ impl Driver {
     }
 }
 
-impl Held<'_> {
+impl DriverGuard<'_> {
     /// Waits until the thread is unparked, a source is ready, or a timer is due; the caller fires the timer. If sources
     /// are ready, calls `before_wakers` and then wakes their tasks.
     pub(super) fn park(&self, parker: &ThreadParker, before_wakers: impl FnOnce()) {
-        let until_next = self.0.time.as_ref().and_then(|time| time.until_next());
+        let until_next = self.0.until_next_timer();
         match self.0.used_reactor() {
             Some(reactor) => reactor.park(parker, until_next, before_wakers),
             None => parker.park(until_next),
@@ -239,10 +245,10 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for DriverGuard<'_> {
     fn drop(&mut self) {
         *lock(&self.0.holder) = None;
-        // ORDERING: SeqCst: see `try_hold`.
+        // ORDERING: SeqCst: `Shared::attend_to_driver` fences after it, and then sees what was left to this holder.
         self.0.is_held.store(false, SeqCst);
     }
 }

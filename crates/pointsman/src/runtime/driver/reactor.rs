@@ -1,9 +1,9 @@
-//! Sources of I/O: the system tells which are ready, and the tasks that wait for them are woken.
+//! I/O sources: polls the operating system for events and wakes the tasks that wait for them.
 //!
-//! Edge-triggered: the system tells once when a source becomes ready, and what it has told is remembered until the
-//! source says that it would block.
+//! Events are edge-triggered: the system reports a source once when it becomes ready.
+//! [`ScheduledIo`](super::scheduled_io::ScheduledIo) remembers the readiness until the source returns `WouldBlock`.
 //!
-//! Invariant: one thread at a time asks the system, and it hands on all that it was told before it lets another ask.
+//! Invariant: one thread at a time polls the system, and it dispatches all events before another thread may poll.
 
 use std::io;
 use std::sync::Arc;
@@ -13,46 +13,48 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::{Events, Poll, Registry, Token};
 
-use super::super::metrics::Counter;
-use super::readiness::{GENERATION_BITS, Readiness};
-use super::slab::Slab;
-use crate::io::{Interest, Ready};
+use super::super::counter::Counter;
+#[cfg(all(unix, any(feature = "process", feature = "signal")))]
+use super::super::error::shutdown_error;
+use super::interest::Interest;
+use super::ready::Ready;
+use super::registrations::{Entry, Registrations};
+use super::scheduled_io::GENERATION_BITS;
+use super::source::RegisteredSource;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::park::ThreadParker;
-use crate::runtime::shutdown_error;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
-/// The event of [`Wakeup`]. Sources have smaller numbers.
+/// The token of [`Wakeup`]. The tokens of sources are smaller.
 const WAKEUP: Token = Token(usize::MAX);
-/// The event of what tells of signals.
+/// The token of the pipe that signals are announced through.
 const SIGNALS: Token = Token(usize::MAX - 1);
 
 pub(crate) struct Reactor {
     registry: Registry,
     polling: Mutex<Polling>,
-    slab: Slab,
+    registrations: Registrations,
     wakeup: Waker,
-    /// What is to be done when there are signals, since somebody asked for one.
+    /// Called for an event of [`SIGNALS`]. Set when the first signal listener registers.
     signals: Mutex<Option<fn()>>,
-    /// Since the first registration.
+    /// Whether a source was ever registered.
     is_used: AtomicBool,
-    is_shut_down: AtomicBool,
     pub(in crate::runtime) registered: Counter,
     pub(in crate::runtime) deregistered: Counter,
-    /// Written by whoever asks the system.
+    /// Written by the thread that polls.
     pub(in crate::runtime) events: Counter,
 }
 
 struct Polling {
     poll: Poll,
     events: Events,
-    /// For those who look without waiting.
+    /// The buffer for polls that do not wait.
     busy_events: Events,
 }
 
-/// Ends the sleep of the thread that asks the system.
+/// Ends the wait of the thread that polls.
 struct Wakeup(mio::Waker);
 
 impl Wake for Wakeup {
@@ -63,37 +65,36 @@ impl Wake for Wakeup {
     fn wake_by_ref(self: &Arc<Self>) {
         self.0
             .wake()
-            .expect("the descriptor that wakes a reactor can be written");
+            .expect("the descriptor that wakes a reactor is writable");
     }
 }
 
 impl Reactor {
     /// # Errors
-    /// If the system gives no descriptors.
+    /// If the system provides no descriptors.
     pub(in crate::runtime) fn new(
         workers: usize,
         max_events: usize,
         max_events_if_busy: usize,
-    ) -> io::Result<Self> {
+    ) -> io::Result<Arc<Self>> {
         let poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let wakeup = mio::Waker::new(&registry, WAKEUP)?;
-        Ok(Self {
+        Ok(Arc::new(Self {
             registry,
             polling: Mutex::new(Polling {
                 poll,
                 events: Events::with_capacity(max_events),
                 busy_events: Events::with_capacity(max_events_if_busy),
             }),
-            slab: Slab::new(workers),
+            registrations: Registrations::new(workers),
             wakeup: Waker::from(Arc::new(Wakeup(wakeup))),
             signals: Mutex::new(None),
             is_used: AtomicBool::new(false),
-            is_shut_down: AtomicBool::new(false),
             registered: Counter::default(),
             deregistered: Counter::default(),
             events: Counter::default(),
-        })
+        }))
     }
 
     // --- sources ---
@@ -102,53 +103,45 @@ impl Reactor {
         self.is_used.load(Relaxed)
     }
 
-    /// Registers a source: its place, and whether it is the first of all.
+    /// Registers a source. Also returns whether it is the first source of this reactor.
     ///
     /// # Errors
-    /// If the runtime has ended, or the system refuses.
-    pub(super) fn register(
-        &self,
+    /// If the runtime has shut down, or the system refuses the source.
+    pub(in crate::runtime) fn register(
+        self: &Arc<Self>,
         source: &mut impl Source,
         interest: Interest,
         worker: Option<usize>,
-    ) -> io::Result<(u32, bool)> {
-        let index = self
-            .slab
-            .acquire(worker)
-            .ok_or_else(|| io::Error::other("too many sources of I/O are registered"))?;
-        let result = if self.is_shut_down.load(SeqCst) {
-            // ORDERING: SeqCst, above: who has ended the reactor sees this place, or its end is seen.
-            Err(shutdown_error())
-        } else {
-            let generation = self.slab.get(index).generation();
-            let token = token_of(index, generation);
-            self.registry.register(source, token, interest.to_mio())
-        };
-        if let Err(error) = result {
-            self.slab.release(index);
+    ) -> io::Result<(RegisteredSource, bool)> {
+        let entry = self.registrations.acquire(worker)?;
+        let token = token_of(entry.index, entry.io.generation());
+        if let Err(error) = self.registry.register(source, token, interest.to_mio()) {
+            self.registrations.release(entry);
             return Err(error);
         }
         self.registered.add_shared(1);
-        Ok((index, self.is_first()))
+        // SAFETY: the entry was acquired above from this reactor, and nothing else releases it.
+        let source = unsafe { RegisteredSource::new(self, entry) };
+        Ok((source, self.is_first()))
     }
 
-    /// Whether a source is the first of all.
+    /// Called after a registration. Returns whether it was the first one.
     fn is_first(&self) -> bool {
         !self.is_used() && !self.is_used.swap(true, Relaxed)
     }
 
-    /// Calls `deliver` when there is something to read in what tells of signals, from now on. Says whether that is the
-    /// first source of all.
+    /// From now on calls `deliver` whenever `source`, the pipe of signals, is readable. Returns whether this is the first
+    /// source of this reactor.
     ///
     /// # Errors
-    /// If the runtime has ended, or the system refuses.
+    /// If the runtime has shut down, or the system refuses the source.
     #[cfg(all(unix, any(feature = "process", feature = "signal")))]
-    pub(super) fn watch_signals(
+    pub(in crate::runtime) fn watch_signals(
         &self,
         source: &mut impl Source,
         deliver: fn(),
     ) -> io::Result<bool> {
-        if self.is_shut_down.load(Relaxed) {
+        if self.registrations.is_shut_down() {
             return Err(shutdown_error());
         }
         let mut signals = lock(&self.signals);
@@ -165,18 +158,14 @@ impl Reactor {
         self.registry.deregister(source)
     }
 
-    pub(super) fn release(&self, index: u32) {
+    pub(super) fn release(&self, entry: &Entry) {
         self.deregistered.add_shared(1);
-        self.slab.release(index);
+        self.registrations.release(entry);
     }
 
-    pub(super) fn readiness(&self, index: u32) -> &Readiness {
-        self.slab.get(index)
-    }
+    // --- polling the system ---
 
-    // --- asking the system ---
-
-    /// Hands on what the system tells at once. False if another thread asks it.
+    /// Dispatches the events that are available now. Returns false if another thread is polling.
     pub(super) fn try_turn(&self) -> bool {
         let Ok(mut polling) = self.polling.try_lock() else {
             return false;
@@ -184,12 +173,12 @@ impl Reactor {
         let Polling {
             poll, busy_events, ..
         } = &mut *polling;
-        ask(poll, busy_events, Some(Duration::ZERO));
+        poll_system(poll, busy_events, Some(Duration::ZERO));
         self.dispatch(busy_events);
         true
     }
 
-    /// Sleeps until a source is ready, the thread is unparked, or the time elapses. If sources are ready, calls
+    /// Waits until a source is ready, the thread is unparked, or the timeout has elapsed. If sources are ready, calls
     /// `before_wakers` and then wakes their tasks.
     pub(super) fn park(
         &self,
@@ -200,7 +189,7 @@ impl Reactor {
         let mut polling = lock(&self.polling);
         let Polling { poll, events, .. } = &mut *polling;
         events.clear();
-        parker.park_in(&self.wakeup, || ask(poll, events, timeout));
+        parker.park_in(&self.wakeup, || poll_system(poll, events, timeout));
         if events.iter().any(|event| event.token() != WAKEUP) {
             before_wakers();
             self.dispatch(events);
@@ -214,36 +203,33 @@ impl Reactor {
                 WAKEUP => (),
                 SIGNALS => {
                     let deliver = *lock(&self.signals);
-                    deliver.expect("it was put there under the lock")();
+                    deliver.expect("`watch_signals` sets it under the lock")();
                 }
                 token => {
                     count += 1;
-                    let (index, generation) = place_of(token);
-                    let place = self.slab.get(index);
-                    place.set(generation, Ready::from_mio(event));
+                    let (index, generation) = parts_of(token);
+                    let entry = self.registrations.get(index);
+                    entry.io.set(generation, Ready::from_mio(event));
                 }
             }
         }
         self.events.add(count);
     }
 
-    // --- the end ---
+    // --- shutdown ---
 
-    /// Whoever waits gets an error, and so does who registers from now on.
+    /// Fails all current and later operations on sources of this reactor with a shutdown error.
     pub(super) fn shut_down(&self) {
-        // ORDERING: SeqCst: see `register`.
-        if !self.is_shut_down.swap(true, SeqCst) {
-            self.slab.iter().for_each(Readiness::shut_down);
-        }
+        self.registrations.shut_down();
     }
 }
 
-fn ask(poll: &mut Poll, events: &mut Events, timeout: Option<Duration>) {
+fn poll_system(poll: &mut Poll, events: &mut Events, timeout: Option<Duration>) {
     match poll.poll(events, timeout) {
         Ok(()) => (),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
-        // With valid arguments there is no other.
-        Err(error) => panic!("the system does not tell of I/O: {error}"),
+        // The arguments are valid, so the system has no other error to report.
+        Err(error) => panic!("polling for I/O events failed: {error}"),
     }
 }
 
@@ -253,7 +239,7 @@ fn token_of(index: u32, generation: u32) -> Token {
     Token((generation as usize) << INDEX_BITS | index as usize)
 }
 
-fn place_of(token: Token) -> (u32, u32) {
+fn parts_of(token: Token) -> (u32, u32) {
     let index = token.0 & ((1 << INDEX_BITS) - 1);
     (index as u32, (token.0 >> INDEX_BITS) as u32)
 }

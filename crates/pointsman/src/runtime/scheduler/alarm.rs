@@ -1,9 +1,9 @@
-//! What the watchdog sleeps by: it can be told from outside to look soon, without being woken for that now.
+//! The watchdog's alarm: other threads can set when the watchdog looks next, without waking it now.
 //!
-//! With I/O on Linux it is a timer of the kernel: a worker that leaves the driver for a moment sets it by a system call;
-//! to wake the watchdog and let it sleep until then would cost two changes of threads.
+//! With I/O on Linux it is a kernel timer, which a worker sets with one system call. Waking the watchdog so that it could
+//! set a timeout itself would cost two context switches.
 //!
-//! Invariant: [`wait`](Alarm::wait) returns once the time that was set last is over.
+//! Invariant: [`wait`](Alarm::wait) returns once the time that was set last has passed.
 
 #[cfg(all(target_os = "linux", feature = "reactor"))]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -24,16 +24,16 @@ impl Alarm {
     /// For a runtime with I/O.
     ///
     /// # Errors
-    /// If the system gives no descriptor.
+    /// If the system provides no descriptor.
     #[cfg(feature = "reactor")]
     pub(in crate::runtime) fn for_io() -> std::io::Result<Self> {
         #[cfg(target_os = "linux")]
         {
-            // SAFETY: it takes no pointers.
+            // SAFETY: the call takes no pointers.
             let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
             match fd {
                 -1 => Err(std::io::Error::last_os_error()),
-                // SAFETY: the descriptor is new, and nobody else's.
+                // SAFETY: the descriptor is new and open, and nothing else owns it.
                 fd => Ok(Self::Timer(unsafe { OwnedFd::from_raw_fd(fd) })),
             }
         }
@@ -41,16 +41,16 @@ impl Alarm {
         Ok(Self::new())
     }
 
-    /// Whether to set it costs less than to wake a thread.
+    /// Whether setting the alarm costs less than waking a thread.
     pub(super) fn is_cheap(&self) -> bool {
         !matches!(self, Self::Condvar(..))
     }
 
-    /// From now on it rings after this time, whatever was set before.
+    /// Sets the alarm to ring after this time. Replaces an earlier setting.
     pub(super) fn set(&self, after: Duration) {
         match self {
             #[cfg(all(target_os = "linux", feature = "reactor"))]
-            // Zero would not ring at all.
+            // A time of zero would disarm the timer.
             Self::Timer(fd) => set_timer(fd, after.max(Duration::from_nanos(1))),
             Self::Condvar(time, changed) => {
                 let mut time = time.lock().unwrap_or_else(|error| error.into_inner());
@@ -61,13 +61,13 @@ impl Alarm {
         }
     }
 
-    /// Sleeps until it rings. For one thread.
     pub(super) fn wait(&self) {
         match self {
             #[cfg(all(target_os = "linux", feature = "reactor"))]
             Self::Timer(fd) => {
                 let mut times = 0_u64;
-                // SAFETY: the buffer is as large as is said. A signal ends it early, which does no harm.
+                // A signal may end the read early: the watchdog then looks early.
+                // SAFETY: `times` is a live `u64`, and the length is its size.
                 unsafe { libc::read(fd.as_raw_fd(), (&raw mut times).cast(), size_of::<u64>()) };
             }
             Self::Condvar(time, changed) => {
@@ -91,7 +91,6 @@ impl Alarm {
     }
 }
 
-/// Once, after this time.
 #[cfg(all(target_os = "linux", feature = "reactor"))]
 fn set_timer(fd: &OwnedFd, after: Duration) {
     let zero = libc::timespec {
@@ -105,6 +104,6 @@ fn set_timer(fd: &OwnedFd, after: Duration) {
             tv_nsec: after.subsec_nanos() as _,
         },
     };
-    // SAFETY: the descriptor is a timer's, and the time is valid.
+    // SAFETY: `timer` lives during the call, the old value is not requested, and `fd` is open while it is borrowed.
     unsafe { libc::timerfd_settime(fd.as_raw_fd(), 0, &timer, std::ptr::null_mut()) };
 }

@@ -1,10 +1,10 @@
-//! A runtime of the current thread: whoever blocks on a future is the worker.
+//! A current-thread runtime: a thread in `block_on` is the worker.
 //!
-//! It has one slot. Of several threads that block on futures one has it; the others wait for their futures, or for
-//! the slot.
+//! The runtime has one slot. If several threads block on futures, one holds the slot; the others wait for their own
+//! futures or for the slot.
 //!
-//! Invariant: while the slot is free, one of those that wait for it has been unparked to take it. One that was
-//! unparked and leaves without it unparks the next.
+//! Invariant: while the slot is free, one of the threads that wait for it has been unparked to take it. A thread that was
+//! unparked and leaves without the slot unparks the next.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,25 +12,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::super::context;
-use super::Shared;
 use super::worker::Worker;
+use super::{Shared, context};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::park::ThreadParker;
 use crate::task::coop;
 
-/// Who has the only slot.
-pub(super) struct SlotLock(Mutex<State>);
+pub(super) struct OnlySlotLock(Mutex<SlotQueue>);
 
-struct State {
+struct SlotQueue {
     is_taken: bool,
     waiting: VecDeque<Arc<ThreadParker>>,
 }
 
-impl SlotLock {
+impl OnlySlotLock {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(SlotQueue {
             is_taken: false,
             waiting: VecDeque::new(),
         }))
@@ -40,21 +38,21 @@ impl SlotLock {
         !std::mem::replace(&mut lock(&self.0).is_taken, true)
     }
 
-    fn leave(&self) {
-        let mut state = lock(&self.0);
-        state.is_taken = false;
-        unpark_next(&mut state);
+    fn release(&self) {
+        let mut queue = lock(&self.0);
+        queue.is_taken = false;
+        unpark_next(&mut queue);
     }
 }
 
-fn unpark_next(state: &mut State) {
-    if let Some(next) = state.waiting.pop_front() {
+fn unpark_next(queue: &mut SlotQueue) {
+    if let Some(next) = queue.waiting.pop_front() {
         next.unpark();
     }
 }
 
 impl Shared {
-    /// Blocks this thread on a future, and works meanwhile.
+    /// Blocks this thread on a future and runs tasks meanwhile.
     pub(super) fn block_on_and_work<F: Future>(
         self: &Arc<Self>,
         mut future: Pin<&mut F>,
@@ -66,7 +64,7 @@ impl Shared {
                 Poll::Ready(output) => Some(output),
                 Poll::Pending => None,
             };
-            // The first poll comes before any task runs.
+            // Poll the future before any task runs.
             parker.notify();
             loop {
                 let result = match self.take_only_slot() {
@@ -81,7 +79,7 @@ impl Shared {
     }
 
     pub(super) fn take_only_slot(&self) -> Option<OnlySlot<'_>> {
-        if self.is_shut_down() || !self.slot_lock.try_take() {
+        if self.is_shut_down() || !self.only_slot.try_take() {
             return None;
         }
         self.idle.inc_awake();
@@ -91,13 +89,13 @@ impl Shared {
         })
     }
 
-    /// Waits until the future is ready, or the slot may be free.
+    /// Waits until the future is ready, or this thread may take the slot.
     fn wait_for_slot<R>(
         &self,
         parker: &Arc<ThreadParker>,
         mut poll: impl FnMut() -> Option<R>,
     ) -> Option<R> {
-        let waiting = Waiting::new(&self.slot_lock, parker);
+        let waiting = SlotWaiter::new(&self.only_slot, parker);
         loop {
             if parker.take_notified() {
                 match poll() {
@@ -105,25 +103,24 @@ impl Shared {
                     None => continue,
                 }
             }
-            if !self.is_shut_down() && waiting.as_ref().is_none_or(Waiting::is_offered) {
+            if !self.is_shut_down() && waiting.as_ref().is_none_or(SlotWaiter::is_offered) {
                 return None;
             }
             parker.park(None);
         }
     }
 
-    /// At the end, when nobody works any more: the slot is closed, by whoever has it.
+    /// Closes the slot during the shutdown, unless a thread holds it, which then closes it.
     pub(super) fn close_only_slot(&self) {
-        if self.slot_lock.try_take() {
+        if self.only_slot.try_take() {
             self.close_slot(&self.slots[0]);
         }
     }
 }
 
-/// This thread has the slot until it is dropped.
 pub(super) struct OnlySlot<'a> {
     shared: &'a Shared,
-    held: Option<context::HeldSlot>,
+    held: Option<context::SlotGuard>,
 }
 
 impl Drop for OnlySlot<'_> {
@@ -133,8 +130,8 @@ impl Drop for OnlySlot<'_> {
         if self.shared.is_shut_down() {
             self.shared.close_slot(&self.shared.slots[0]);
         } else {
-            self.shared.slot_lock.leave();
-            // Who has ended the runtime may not have found the slot free.
+            self.shared.only_slot.release();
+            // The shutdown may have found the slot taken.
             if self.shared.is_shut_down() {
                 self.shared.close_only_slot();
             }
@@ -142,40 +139,41 @@ impl Drop for OnlySlot<'_> {
     }
 }
 
-/// One that waits for the slot, until it is dropped.
-struct Waiting<'a> {
-    slot_lock: &'a SlotLock,
+/// Waits for the slot until it is dropped.
+struct SlotWaiter<'a> {
+    only_slot: &'a OnlySlotLock,
     parker: &'a Arc<ThreadParker>,
 }
 
-impl<'a> Waiting<'a> {
-    /// `None` if the slot is free.
-    fn new(slot_lock: &'a SlotLock, parker: &'a Arc<ThreadParker>) -> Option<Self> {
-        let mut state = lock(&slot_lock.0);
-        if !state.is_taken {
+impl<'a> SlotWaiter<'a> {
+    /// Returns `None` if the slot is free.
+    fn new(only_slot: &'a OnlySlotLock, parker: &'a Arc<ThreadParker>) -> Option<Self> {
+        let mut queue = lock(&only_slot.0);
+        if !queue.is_taken {
             return None;
         }
-        state.waiting.push_back(Arc::clone(parker));
-        Some(Self { slot_lock, parker })
+        queue.waiting.push_back(Arc::clone(parker));
+        Some(Self { only_slot, parker })
     }
 
+    /// Whether this thread was unparked to take the slot.
     fn is_offered(&self) -> bool {
-        let state = lock(&self.slot_lock.0);
-        !state
+        let queue = lock(&self.only_slot.0);
+        !queue
             .waiting
             .iter()
             .any(|each| Arc::ptr_eq(each, self.parker))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for SlotWaiter<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.slot_lock.0);
-        let before = state.waiting.len();
-        state.waiting.retain(|each| !Arc::ptr_eq(each, self.parker));
-        if state.waiting.len() == before && !state.is_taken {
-            // It was offered the slot. If it takes it now, the next will find it taken.
-            unpark_next(&mut state);
+        let mut queue = lock(&self.only_slot.0);
+        let before = queue.waiting.len();
+        queue.waiting.retain(|each| !Arc::ptr_eq(each, self.parker));
+        if queue.waiting.len() == before && !queue.is_taken {
+            // This thread was offered the slot. If it does take the slot, the next thread will find it taken.
+            unpark_next(&mut queue);
         }
     }
 }

@@ -1,129 +1,126 @@
-//! Threads that block in place, and who takes over their slots.
+//! `block_in_place`: how the slot of a blocked worker passes to another thread.
 //!
-//! A worker whose task blocks in place makes its slot vacant. While another worker sleeps nothing more is done: that one
-//! takes what is queued. When none does, a thread of the blocking pool takes the slot over, and is a worker from then
-//! on. A thread that is done takes its slot back if nobody has taken it over; else it finishes its task without one,
+//! A worker whose task blocks in place makes its slot vacant. A sleeping worker, if there is one, takes the tasks that
+//! are queued there. Otherwise a thread of the blocking pool takes over the slot and becomes a worker. When the blocked
+//! function returns, its thread takes the slot back if it is still vacant; if not, it finishes its task without a slot
 //! and works no more.
 //!
-//! Invariant: a worker sleeps, or a thread is on its way to each slot that is vacant.
+//! Invariant: while a slot is vacant, a worker sleeps or a substitute thread is on its way to the slot.
 //!
-//! Cost: a load for each worker that wakes up while no slot is vacant.
+//! Cost: one load for each worker that wakes up while no slot is vacant.
 
 use std::sync::Arc;
 
 use super::super::blocking::Refused;
-use super::super::context;
-use super::super::handle::Handle;
-use super::{Shared, Slot};
+use super::{Shared, Slot, context};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
-use crate::task;
+use crate::task::id::try_id;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(super) struct Handoff {
-    state: Mutex<State>,
-    /// How many slots are vacant and have nobody on the way.
+    vacancies: Mutex<Vacancies>,
+    /// The number of vacant slots without a substitute on its way.
     unattended: AtomicUsize,
 }
 
-struct State {
-    /// Indices of slots.
-    vacant: Vec<usize>,
-    /// Threads on their way to a vacant slot.
-    coming: usize,
+struct Vacancies {
+    /// Indices of vacant slots.
+    slots: Vec<usize>,
+    /// The number of substitute threads that are on their way to a vacant slot.
+    substitutes: usize,
 }
 
 impl Handoff {
     pub(super) fn new() -> Self {
         Self {
-            state: Mutex::new(State {
-                vacant: Vec::new(),
-                coming: 0,
+            vacancies: Mutex::new(Vacancies {
+                slots: Vec::new(),
+                substitutes: 0,
             }),
             unattended: AtomicUsize::new(0),
         }
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        let mut state = lock(&self.state);
-        let result = change(&mut state);
-        let unattended = state.vacant.len().saturating_sub(state.coming);
+    fn change<R>(&self, change: impl FnOnce(&mut Vacancies) -> R) -> R {
+        let mut vacancies = lock(&self.vacancies);
+        let result = change(&mut vacancies);
+        let unattended = vacancies.slots.len().saturating_sub(vacancies.substitutes);
         self.unattended.store(unattended, Relaxed);
         result
     }
 }
 
 impl Shared {
-    /// Runs what blocks, while others do this worker's work.
+    /// Runs a function that blocks. Meanwhile other threads do this worker's work.
     pub(in crate::runtime) fn block_in_place<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
-        // Only a task gives the slot away: after a hook or a waker the worker goes on with it.
-        let Some(slot) = self.own_slot().filter(|_| task::try_id().is_some()) else {
+        // Only a task gives the slot away: after a hook or a waker, the worker continues to use it.
+        let Some(slot) = self.own_slot().filter(|_| try_id().is_some()) else {
             return run();
         };
-        context::let_go_of_slot();
-        // So that all that waits here is worth stealing: nobody else comes to it.
-        slot.set_few(0);
-        self.handoff.change(|state| state.vacant.push(slot.index));
+        context::release_slot();
+        // Makes every task that is queued here worth stealing.
+        slot.set_wake_threshold(0);
+        self.handoff
+            .change(|vacancies| vacancies.slots.push(slot.index));
         self.idle.dec_awake();
-        let _back = Back { shared: self, slot };
-        self.see_to_substitutes();
+        let _reclaim = ReclaimSlot { shared: self, slot };
+        self.spawn_substitutes_if_needed();
         if !slot.queue.is_empty() {
             self.notify_remote();
         }
-        // Who has ended the runtime may not have found the slot vacant.
+        // The shutdown may have closed the vacant slots before this one was vacant.
         if self.is_shut_down() {
             self.close_vacant_slots();
         }
         run()
     }
 
-    /// If no worker sleeps, each vacant slot gets a thread.
+    /// Sends a thread to each vacant slot if no worker sleeps. Called when a slot becomes vacant and when a worker wakes
+    /// up.
     #[inline]
-    pub(super) fn see_to_substitutes(self: &Arc<Self>) {
-        // ORDERING: SeqCst: who makes a slot vacant sees that a worker sleeps, or that one sees the slot when it is
-        // awake.
+    pub(super) fn spawn_substitutes_if_needed(self: &Arc<Self>) {
+        // ORDERING: SeqCst pairs with the same fence in another thread: either the thread that makes a slot vacant sees that
+        // no worker sleeps, or the worker that wakes up sees the vacant slot.
         fence(SeqCst);
         if self.handoff.unattended.load(Relaxed) > 0 {
-            self.start_substitutes();
+            self.spawn_substitutes();
         }
     }
 
     #[cold]
-    pub(super) fn start_substitutes(self: &Arc<Self>) {
+    pub(super) fn spawn_substitutes(self: &Arc<Self>) {
         if self.is_shut_down() || self.idle.workers().sleeping > 0 {
             return;
         }
-        let missing = self.handoff.change(|state| {
-            let missing = state.vacant.len().saturating_sub(state.coming);
-            state.coming += missing;
+        let missing = self.handoff.change(|vacancies| {
+            let missing = vacancies.slots.len().saturating_sub(vacancies.substitutes);
+            vacancies.substitutes += missing;
             missing
         });
-        let handle = Handle {
-            shared: Arc::clone(self),
-        };
         for _ in 0..missing {
-            // A worker takes no place from the jobs: it has one for as long as it works there.
-            self.blocking.add_place();
-            let accepted = handle.run_blocking(|handle| {
-                let shared = Arc::clone(&handle.shared);
-                handle.shared.take_over();
-                shared.blocking.remove_place();
+            // A substitute may work for long: it takes no thread from the user's jobs.
+            self.blocking.add_thread_allowance();
+            let shared = Arc::clone(self);
+            let (_, accepted) = self.spawn_blocking(move || {
+                shared.take_over();
+                shared.blocking.remove_thread_allowance();
             });
             if let Err(Refused::NoThread(_)) = accepted {
-                // Nobody comes: the next to make a slot vacant, or to wake up, tries again.
-                self.handoff.change(|state| state.coming -= 1);
+                // No thread comes. The next worker that makes a slot vacant or wakes up tries again.
+                self.handoff.change(|vacancies| vacancies.substitutes -= 1);
             }
         }
     }
 
     /// Works at a vacant slot, if there still is one.
     fn take_over(self: &Arc<Self>) {
-        let vacant = self.handoff.change(|state| {
-            state.coming = state.coming.saturating_sub(1);
-            let vacant = state.vacant.pop();
+        let vacant = self.handoff.change(|vacancies| {
+            vacancies.substitutes = vacancies.substitutes.saturating_sub(1);
+            let vacant = vacancies.slots.pop();
             if vacant.is_some() {
-                // Under the lock, which the shutdown also takes, so that the shutdown sees that a worker is still active.
+                // Under the lock, which the shutdown also takes, so that the shutdown sees that a worker is active.
                 self.idle.inc_awake();
             }
             vacant
@@ -133,9 +130,9 @@ impl Shared {
         }
     }
 
-    /// At the end of the runtime, when no more threads come: what the workers at vacant slots would do then.
+    /// Closes the vacant slots during the shutdown, when no substitutes are sent any more.
     pub(super) fn close_vacant_slots(&self) {
-        while let Some(index) = self.handoff.change(|state| state.vacant.pop()) {
+        while let Some(index) = self.handoff.change(|vacancies| vacancies.slots.pop()) {
             self.end_tasks();
             self.close_slot(&self.slots[index]);
             self.close_arenas();
@@ -143,24 +140,26 @@ impl Shared {
     }
 }
 
-/// Takes the slot back, if it is still vacant.
-struct Back<'a> {
+/// Takes the slot back when it is dropped, if the slot is still vacant.
+struct ReclaimSlot<'a> {
     shared: &'a Shared,
     slot: &'a Slot,
 }
 
-impl Drop for Back<'_> {
+impl Drop for ReclaimSlot<'_> {
     fn drop(&mut self) {
-        let is_vacant = self.shared.handoff.change(|state| {
-            let place = state
-                .vacant
+        let is_vacant = self.shared.handoff.change(|vacancies| {
+            let position = vacancies
+                .slots
                 .iter()
                 .position(|&index| index == self.slot.index);
-            place.map(|place| state.vacant.swap_remove(place)).is_some()
+            position
+                .map(|position| vacancies.slots.swap_remove(position))
+                .is_some()
         });
         if is_vacant {
             self.shared.idle.inc_awake();
-            context::hold_again(self.slot);
+            context::reclaim_slot(self.slot);
         }
     }
 }

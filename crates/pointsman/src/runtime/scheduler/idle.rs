@@ -1,10 +1,11 @@
-//! Tracks which workers are searching, awake or asleep, and decides which of them to wake.
+//! Tracks which workers are searching, awake or asleep, and wakes them.
 //!
-//! The counts live in one atomic word; the decisions are pure functions in [`policy`].
+//! The counts live in one atomic word; the decisions are pure functions in [`policy`]. [sleep.md](./sleep.md) proves the
+//! protocol.
 //!
 //! # Invariants
 //!
-//! - At most `max(1, working)` workers search or have been called to search; see [`policy::calls_one`]. A searcher that
+//! - At most `max(1, working)` workers search or have been called to search; see [`policy::should_call`]. A searcher that
 //!   finds a task calls another worker if more tasks remain.
 //! - A producer that sees a searcher wakes no worker. So a searching worker holds a [`Searching`], runs no user code while
 //!   it holds it, and gives it up only in [`finish_search`](super::worker::Worker::finish_search), which re-checks the
@@ -28,7 +29,7 @@ const AWAKE: u64 = 1 << 16;
 const SLEEPING: u64 = 1 << 32;
 const OTHERS: u64 = 1 << 48;
 
-fn counted(counts: u64) -> Workers {
+fn unpack(counts: u64) -> Workers {
     let part = |shift: u32| (counts >> shift) as usize & 0xffff;
     Workers {
         searching: part(0),
@@ -39,7 +40,7 @@ fn counted(counts: u64) -> Workers {
 }
 
 pub(super) struct Idle {
-    /// [`Workers`] in one word.
+    /// [`Workers`], packed.
     counts: AtomicU64,
     cores: usize,
     is_eager: AtomicBool,
@@ -62,16 +63,16 @@ pub(super) enum WakeReason {
     /// The worker found something to do by itself.
     Spontaneous,
     /// Another thread called the worker to search.
-    Called(Searching),
+    Notified(Searching),
 }
 
-/// What has become of those who should do something about queued work.
+/// Whether a worker will take a task that was just queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// Somebody was called, or is looking.
-    Done,
-    /// Nobody was called: it is to be watched.
-    NotCalled,
+    /// A worker was called or is searching.
+    Attended,
+    /// The caller must have the task watched.
+    Unattended,
 }
 
 impl Idle {
@@ -86,7 +87,7 @@ impl Idle {
 
     #[inline]
     pub(super) fn workers(&self) -> Workers {
-        counted(self.counts.load(Relaxed))
+        unpack(self.counts.load(Relaxed))
     }
 
     #[inline]
@@ -105,68 +106,75 @@ impl Idle {
         self.cores
     }
 
-    // --- those who bring work ---
+    // --- called by producers ---
 
-    /// So many tasks wait in a queue in which `few` are not worth a wake-up.
+    /// Called after a worker has queued a task at its own slot, where `waiting` tasks are queued now. `wake_threshold` is
+    /// the queue length up to which waking a worker costs more than it saves.
     #[inline]
-    pub(super) fn notify_local(&self, waiting: usize, few: usize) -> Outcome {
-        self.notify(self.workers(), waiting, few)
+    pub(super) fn notify_local(&self, waiting: usize, wake_threshold: usize) -> Outcome {
+        self.notify(self.workers(), waiting, wake_threshold)
     }
 
-    /// A task was brought from outside, or left where nobody is.
+    /// Called after a task was put into the inject queue, or left at a vacant slot.
     pub(super) fn notify_remote(&self) -> Outcome {
-        // ORDERING: SeqCst pairs with that of `sleep`: the task is seen there, or the sleeper here.
+        // ORDERING: SeqCst pairs with the fences of `sleep` and `end_search`: the worker sees the task there, or this
+        // thread sees here that it sleeps or has ended its search.
         fence(SeqCst);
-        self.notify(counted(self.counts.load(SeqCst)), 1, 0)
+        // ORDERING: SeqCst, after the fence.
+        self.notify(unpack(self.counts.load(SeqCst)), 1, 0)
     }
 
     #[inline]
-    fn notify(&self, workers: Workers, waiting: usize, few: usize) -> Outcome {
+    fn notify(&self, workers: Workers, waiting: usize, wake_threshold: usize) -> Outcome {
         let mode = self.mode();
-        let is_attended = match policy::calls_one(workers, self.cores, mode, waiting, few) {
-            true => self.call_some(mode, waiting, few),
-            false => workers.searching > 0,
-        };
+        let is_attended =
+            match policy::should_call(workers, self.cores, mode, waiting, wake_threshold) {
+                true => self.call_several(mode, waiting, wake_threshold),
+                false => workers.searching > 0,
+            };
         match mode {
-            Mode::Lazy if is_attended => Outcome::Done,
-            // Until the watchdog has seen that all get on again.
-            _ => Outcome::NotCalled,
+            Mode::Lazy if is_attended => Outcome::Attended,
+            // In eager mode a called worker may block in turn, so the queues stay watched.
+            _ => Outcome::Unattended,
         }
     }
 
-    /// Wakes as many as pay, to look for work. Whether somebody looks then.
+    /// Calls workers while the policy wants one, [`policy::MAX_CALLED`] at most. Returns whether a worker searches then.
     #[cold]
-    fn call_some(&self, mode: Mode, waiting: usize, few: usize) -> bool {
-        let pays = |workers| policy::calls_one(workers, self.cores, mode, waiting, few);
+    fn call_several(&self, mode: Mode, waiting: usize, wake_threshold: usize) -> bool {
+        let should_call =
+            |workers| policy::should_call(workers, self.cores, mode, waiting, wake_threshold);
         let mut is_attended = false;
-        for _ in 0..policy::MOST_CALLED {
-            is_attended = self.call_one_if(pays);
-            if !pays(self.workers()) {
+        for _ in 0..policy::MAX_CALLED {
+            is_attended = self.call_one_if(should_call);
+            if !should_call(self.workers()) {
                 break;
             }
         }
         is_attended
     }
 
-    /// Wakes one of those who sleep, to look for work, unless somebody does.
+    /// Calls a sleeping worker to search, unless a worker is searching.
     pub(super) fn call_one(&self) {
         self.call_one_if(|workers| workers.searching == 0);
     }
 
-    /// Wakes one of those who sleep, if that is wanted as things are. Whether somebody looks for work then.
-    fn call_one_if(&self, is_wanted: impl Fn(Workers) -> bool) -> bool {
+    /// Calls a sleeping worker to search, if `should_call` holds for the current counts. Returns whether a worker searches
+    /// then.
+    fn call_one_if(&self, should_call: impl Fn(Workers) -> bool) -> bool {
         let mut sleepers = lock(&self.sleepers);
         if sleepers.is_empty() {
             return self.workers().searching > 0;
         }
-        // Under the lock: where the counts say that somebody looks, others rely on it.
-        // ORDERING: SeqCst: who gives up looking says so by a change of this word too.
+        // Under the lock, so that each counted call removes a sleeper.
+        // ORDERING: SeqCst, as for all changes of this word: a worker that ends its search changes it before it re-checks
+        // the queues.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
             let called = (counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING);
-            is_wanted(counted(counts)).then_some(called)
+            should_call(unpack(counts)).then_some(called)
         });
         if let Err(counts) = claimed {
-            return counted(counts).searching > 0;
+            return unpack(counts).searching > 0;
         }
         let called = take_best(&mut sleepers);
         drop(sleepers);
@@ -174,7 +182,7 @@ impl Idle {
         true
     }
 
-    /// Lets one of those who sleep look again, the one that has slept the longest. False if nobody sleeps.
+    /// Unparks the worker that has slept longest, which then looks for something to do. Returns false if none sleeps.
     pub(super) fn unpark_one(&self) -> bool {
         match lock(&self.sleepers).first() {
             Some(sleeper) => {
@@ -185,26 +193,25 @@ impl Idle {
         }
     }
 
-    /// Lets all who sleep look again.
     pub(super) fn unpark_all(&self) {
         for sleeper in lock(&self.sleepers).iter() {
             sleeper.parker.unpark();
         }
     }
 
-    // --- those who work ---
+    // --- called by workers ---
 
     pub(super) fn inc_awake(&self) {
-        // ORDERING: SeqCst, as all changes of this word.
+        // ORDERING: SeqCst, as for all changes of this word: `Shared::spawn_substitutes_if_needed` fences after it.
         self.counts.fetch_add(AWAKE, SeqCst);
     }
 
     pub(super) fn dec_awake(&self) {
-        // ORDERING: as above.
+        // ORDERING: SeqCst, as for all changes of this word: `Shared::spawn_substitutes_if_needed` fences after it.
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 
-    /// A thread that is no worker needs a core.
+    /// Counts a thread that is no worker but needs a core.
     pub(super) fn inc_others(&self) {
         self.counts.fetch_add(OTHERS, Relaxed);
     }
@@ -216,8 +223,8 @@ impl Idle {
     /// Begins a search, if the policy allows one.
     pub(super) fn try_search(&self) -> Option<Searching> {
         let counts = self.counts.load(Relaxed);
-        let may_search = policy::may_search(counted(counts), self.cores, self.mode())
-            // ORDERING: SeqCst, as all changes of this word.
+        let may_search = policy::may_search(unpack(counts), self.cores, self.mode())
+            // ORDERING: SeqCst, as for all changes of this word: see `call_one_if`.
             && self
                 .counts
                 .compare_exchange(counts, counts + SEARCHING, SeqCst, Relaxed)
@@ -229,8 +236,8 @@ impl Idle {
     ///
     /// The caller must then re-check the queues: see [`finish_search`](super::worker::Worker::finish_search).
     pub(super) fn end_search(&self, Searching(()): Searching) -> usize {
-        // ORDERING: SeqCst, as all changes of this word.
-        let before = counted(self.counts.fetch_sub(SEARCHING, SeqCst));
+        // ORDERING: SeqCst, before the fence.
+        let before = unpack(self.counts.fetch_sub(SEARCHING, SeqCst));
         // ORDERING: SeqCst pairs with the fence of `notify_remote`: a producer whose task is not seen from here on sees
         // that the search is over.
         fence(SeqCst);
@@ -240,7 +247,7 @@ impl Idle {
     /// Announces that this worker sleeps, and ends its search if there is one. Returns how many other workers were
     /// awake.
     ///
-    /// The caller looks at the queues after this: see [`finish_search`](super::worker::Worker::finish_search).
+    /// The caller must then re-check the queues: see [`finish_search`](super::worker::Worker::finish_search).
     pub(super) fn sleep(
         &self,
         slot: usize,
@@ -254,10 +261,10 @@ impl Idle {
         });
         let searching = searching.map_or(0, |Searching(())| SEARCHING);
         let change = SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching);
-        // ORDERING: SeqCst, as all changes of this word.
-        let before = counted(self.counts.fetch_add(change, SeqCst));
+        // ORDERING: SeqCst, before the fence.
+        let before = unpack(self.counts.fetch_add(change, SeqCst));
         drop(sleepers);
-        // ORDERING: SeqCst pairs with that of `notify_remote`: a producer whose task is not seen from here on sees the
+        // ORDERING: SeqCst pairs with the fence of `notify_remote`: a producer whose task is not seen from here on sees the
         // sleeper.
         fence(SeqCst);
         before.awake - 1
@@ -274,23 +281,23 @@ impl Idle {
         let mut sleepers = lock(&self.sleepers);
         let Some(index) = sleepers.iter().position(|sleeper| sleeper.slot == slot) else {
             drop(sleepers);
-            // The call is on its way.
+            // The calling thread has removed the sleeper and is about to call it.
             loop {
                 match self.take_call(parker) {
-                    Some(searching) => return WakeReason::Called(searching),
+                    Some(searching) => return WakeReason::Notified(searching),
                     None => parker.park(None),
                 }
             }
         };
         sleepers.remove(index);
-        // ORDERING: SeqCst, as all changes of this word: see `sleep`.
+        // ORDERING: SeqCst, as for all changes of this word: `Shared::spawn_substitutes_if_needed` fences after it.
         self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
         WakeReason::Spontaneous
     }
 }
 
-/// The one that fell asleep last, as its memory is warm; but rather not one that waits for I/O, which another would have
-/// to do then.
+/// Takes the worker that fell asleep last, since its memory is warm. Prefers one that does not wait for I/O: otherwise
+/// another worker would have to wait for it.
 fn take_best(sleepers: &mut Vec<Sleeper>) -> Sleeper {
     let is_free = |sleeper: &Sleeper| !sleeper.parker.is_in_reactor();
     let best = sleepers.iter().rposition(is_free);

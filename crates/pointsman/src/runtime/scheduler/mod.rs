@@ -1,4 +1,4 @@
-//! The scheduler: which thread runs which task.
+//! The scheduler: decides which thread runs which task.
 //!
 //! ```text
 //!   threads in block_on, other threads          workers
@@ -9,19 +9,21 @@
 //!                                         └────────┴────────┘
 //! ```
 //!
-//! | file | what it is for |
+//! | file | purpose |
 //! |---|---|
-//! | `slot`, `queue`, `super::inject` | where tasks wait |
-//! | `worker`, `steal`, `park` | what a worker does: run, look for work, sleep |
-//! | `policy`, `idle`, `watchdog` | who is woken, and when |
-//! | `handoff` | what happens to the slot of a worker that blocks in place |
+//! | `slot`, `queue`, `super::inject` | where tasks are queued |
+//! | `worker`, `steal`, `park` | what a worker does: run tasks, search for tasks, sleep |
+//! | `policy`, `idle`, `watchdog` | which worker is woken, and when; see [sleep.md](./sleep.md) |
+//! | `handoff` | the slot of a worker whose task blocks in place |
 //! | `block_on`, `current_thread` | threads that block on a future |
+//! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
 //!
-//! Invariant: each task that was woken is in one queue, or runs, until it is complete or the runtime ends. What is
-//! queued is run by some worker in the end, whatever other workers do.
+//! Invariant: each woken task is in exactly one queue or running, until it completes or the runtime shuts down. A queued
+//! task is run by some worker eventually, even if other workers block.
 
 mod alarm;
 mod block_on;
+pub(in crate::runtime) mod context;
 mod current_thread;
 mod handoff;
 mod idle;
@@ -32,6 +34,7 @@ mod policy;
 mod queue;
 mod slot;
 mod steal;
+mod threads;
 mod watchdog;
 mod worker;
 
@@ -41,70 +44,71 @@ use std::sync::{Arc, Weak};
 pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
-pub(super) use worker::run_worker;
 
 use self::block_on::Spin;
-use self::current_thread::SlotLock;
+use self::current_thread::OnlySlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
 use self::policy::Mode;
-use self::queue::Queue;
 use self::watchdog::Watchdog;
 use super::blocking::Pool;
-use super::builder::Config;
-use super::context;
+use super::config::Config;
 use super::driver::{Driver, Reactor};
+use super::id::Id;
 use super::inject::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
-use crate::task::{self, Arena, FoundTasks, Notified, RawTask, Schedule};
+use crate::task::arena::{Arena, FoundTasks, Schedule};
+use crate::task::id::try_id;
+use crate::task::raw::{Notified, RawTask};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// What all handles and threads of a runtime share.
+/// The state of a runtime, which its handles and threads share.
 pub(crate) struct Shared {
     this: Weak<Shared>,
-    pub(super) id: u64,
+    pub(super) id: Id,
     pub(super) config: Config,
-    /// One for each worker; a single one in a runtime of the current thread.
+    /// One per worker; a single one in a current-thread runtime.
     pub(super) slots: Box<[Slot]>,
-    /// Who has the only slot of a runtime of the current thread.
-    slot_lock: SlotLock,
+    /// Says which thread holds the slot of a current-thread runtime.
+    only_slot: OnlySlotLock,
     inject: Inject,
     idle: Idle,
     watchdog: Watchdog,
     handoff: Handoff,
     spin: Spin,
     arenas: Mutex<Arenas>,
-    /// Of tasks that were made without a slot.
+    /// Counts tasks that were spawned by threads without a slot.
     pub(super) outside_counters: Counters,
     pub(super) blocking: Pool,
     driver: Driver,
     is_shut_down: AtomicBool,
 }
 
-/// Where the tasks of the runtime live.
+/// The arenas that hold the runtime's tasks.
 struct Arenas {
-    /// All that are not closed.
+    /// All arenas that are not closed.
     all: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// Those that threads in `block_on` borrow, while nobody has them.
+    /// Arenas for threads in `block_on` that no thread has borrowed.
     spare: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// Of tasks that all other threads make, under this lock.
+    /// The arena for all other threads, which use it under this lock.
     outside: Option<NonNull<Arena<Arc<Shared>>>>,
-    /// The runtime has ended.
+    /// Set when the runtime shuts down.
     is_closed: bool,
 }
 
-// SAFETY: each arena says who may use it; the fields above say who owns it.
+// SAFETY: the pointers are used under the lock of `Shared::arenas`, or by the owner that a field of `Arenas` or `Slot`
+// names; `Arena` accepts calls from its owner on any thread.
 unsafe impl Send for Arenas {}
 
 impl Shared {
     pub(super) fn new(
-        id: u64,
+        id: Id,
         config: Config,
         time: impl FnOnce(Weak<Self>) -> Option<Arc<time::Driver>>,
-        io: Option<(Reactor, Alarm)>,
+        io: Option<(Arc<Reactor>, Alarm)>,
     ) -> Arc<Self> {
         let (reactor, alarm) = match io {
             Some((reactor, alarm)) => (Some(reactor), alarm),
@@ -120,7 +124,7 @@ impl Shared {
             blocking: Pool::new(&config),
             slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
             config,
-            slot_lock: SlotLock::new(),
+            only_slot: OnlySlotLock::new(),
             inject: Inject::new(),
             idle: Idle::new(cores),
             watchdog: Watchdog::new(alarm),
@@ -149,7 +153,6 @@ impl Shared {
         shared
     }
 
-    /// Whether tasks run in one thread only.
     #[inline]
     pub(super) fn is_current_thread(&self) -> bool {
         self.config.worker_threads == 0
@@ -160,7 +163,6 @@ impl Shared {
         self.is_shut_down.load(Relaxed)
     }
 
-    /// How many tasks wait that are at no worker.
     pub(super) fn global_queue_depth(&self) -> usize {
         self.inject.len()
     }
@@ -170,14 +172,14 @@ impl Shared {
     }
 
     #[cfg(feature = "reactor")]
-    pub(crate) fn reactor(&self) -> Option<&Reactor> {
+    pub(super) fn reactor(&self) -> Option<&Arc<Reactor>> {
         self.driver.reactor()
     }
 
     // --- spawning ---
 
-    /// Makes a task by `make`, in an arena that is this thread's meanwhile, and queues it. If the runtime has ended the
-    /// task is ended at once.
+    /// Queues the task that `make` creates in the given arena, which this thread owns during the call. If the runtime has
+    /// shut down, cancels the task instead.
     #[inline]
     pub(crate) fn spawn(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
         let Some(slot) = self.own_slot() else {
@@ -186,10 +188,10 @@ impl Shared {
         let task = make(slot.arena());
         slot.counters.spawned.add(1);
         if self.is_shut_down() {
-            // SAFETY: the task was just made.
+            // SAFETY: the task is new, and is in no queue.
             unsafe { task.begin(true) };
         } else {
-            // SAFETY: as above.
+            // SAFETY: the task is new, and this is the only entry that is made of its first reference.
             let entry = unsafe { Notified::woken(task) };
             self.push(slot, entry);
         }
@@ -199,18 +201,18 @@ impl Shared {
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
         let (task, is_over) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
-        // SAFETY: the task was just made.
+        // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(is_over) };
-        // Queueing it has a SeqCst fence, or has found the queue closed: either the end is seen here, or who ends all
-        // tasks sees this one.
+        // Queueing the task has passed the SeqCst fence of `Idle::notify_remote`, or has found the queue closed: either
+        // this load sees the shutdown, or `end_tasks` sees this task.
         if !is_over && self.is_shut_down() {
             task.shut_down();
         }
         task
     }
 
-    /// As [`spawn`](Self::spawn), but the task is put in no queue. Also says whether the runtime has ended: then the
-    /// task has to be ended at once.
+    /// Creates a task as [`spawn`](Self::spawn) does, without queueing it. Also returns whether the runtime has shut down:
+    /// the caller then cancels the task.
     pub(crate) fn make(
         &self,
         make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask,
@@ -227,9 +229,10 @@ impl Shared {
             return (make(arena), false);
         }
         drop(arenas);
-        let arena = Arena::new(self.this.upgrade().expect("it is in use"));
+        let arena = Arena::new(self.this.upgrade().expect("a runtime in use is alive"));
         let task = make(arena);
-        // SAFETY: nobody else knows the arena, which goes with its only task.
+        // SAFETY: only this thread knows the arena, and it does not use it after this call. The arena is freed with its
+        // only task.
         unsafe { Arena::close(arena) };
         (task, true)
     }
@@ -242,25 +245,25 @@ impl Shared {
     #[inline]
     fn own_slot(&self) -> Option<&Slot> {
         let slot = context::slot();
-        // SAFETY: within the slots, so it is one of them.
         self.slots
             .as_ptr_range()
             .contains(&slot)
+            // SAFETY: `context::hold` sets the pointer to a slot only, and one within `slots` lives as long as `self`.
             .then(|| unsafe { &*slot })
     }
 
     // --- queueing ---
 
-    /// Returns the number of tasks that are then queued at the slot.
+    /// Queues a task at the slot, which this thread holds. Returns the number of tasks that are queued there afterwards.
     #[inline]
     fn push(&self, slot: &Slot, entry: Notified) -> usize {
-        // SAFETY: this thread holds the slot.
+        // SAFETY: this thread holds the slot, so it is the owner of the queue: see `slot`.
         let waiting = unsafe { slot.queue.push(entry) };
         self.notify_local(slot, waiting);
         waiting
     }
 
-    /// Puts the entry of a woken task in a queue.
+    /// Queues a woken task: at this thread's slot, or in the inject queue.
     #[inline]
     pub(super) fn schedule_entry(&self, entry: Notified) {
         if let Some(slot) = self.own_slot() {
@@ -269,35 +272,35 @@ impl Shared {
         }
         match self.inject.push(entry) {
             Ok(()) => self.notify_remote(),
-            // The runtime has ended, and with it the task; who has just made it sees to that.
+            // The runtime has shut down. `end_tasks` cancels the task, or `spawn_outside` if it is new.
             Err(entry) => entry.give_up(),
         }
     }
 
-    /// `waiting` tasks are queued at the slot that this thread holds: calls a worker, or has them watched.
+    /// Calls a worker for the `waiting` tasks that are queued at this thread's slot, or has them watched.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
         if self.is_current_thread() {
             return;
         }
-        // Where neither a task nor a hook runs, the only one that waits is the next to run.
-        if waiting <= 1 && task::try_id().is_none() && !context::is_in_hook() {
+        // Outside of tasks and hooks, a single queued task is the next that this worker runs.
+        if waiting <= 1 && try_id().is_none() && !context::is_in_hook() {
             return;
         }
-        if self.idle.notify_local(waiting, slot.few()) == Outcome::NotCalled {
+        if self.idle.notify_local(waiting, slot.wake_threshold()) == Outcome::Unattended {
             self.watch();
         }
     }
 
-    /// A task was brought from outside, or left where nobody is.
+    /// Calls a worker for a task in the inject queue or at a vacant slot, or has it watched.
     fn notify_remote(&self) {
-        if self.idle.notify_remote() == Outcome::NotCalled {
+        if self.idle.notify_remote() == Outcome::Unattended {
             self.watchdog.arm(self);
         }
     }
 
-    /// What is queued is to be watched. With I/O each event may queue a few tasks that are run at once: while no task
-    /// has blocked lately to watch each of them closely costs more than it wins.
+    /// Has the queues watched. With I/O, each event may queue a few tasks that run at once. While no task has blocked
+    /// lately, the check may wait for the next alarm; row: processor time of `echo` with 64 connections.
     fn watch(&self) {
         let may_wait = self.driver.has_sources() && self.idle.mode() == Mode::Lazy;
         if !(may_wait && self.watchdog.arm_later(self)) {
@@ -305,24 +308,18 @@ impl Shared {
         }
     }
 
-    /// No blocking work runs: a clock that stands still may be moved on now.
-    pub(super) fn jobs_done(&self) {
-        if self.driver.is_paused() {
-            self.idle.unpark_all();
-        }
-    }
+    // --- shutdown ---
 
-    // --- the end ---
-
-    /// Lets nobody begin anything any more. The workers end all tasks on their way out.
+    /// Makes all workers stop. They cancel all tasks before they end.
     pub(super) fn begin_shutdown(&self) {
-        // ORDERING: SeqCst, before those that sleep are woken.
+        // ORDERING: SeqCst: a worker that goes to sleep fences in `Idle::sleep` and then sees the shutdown, or is among the
+        // sleepers that are unparked below.
         self.is_shut_down.store(true, SeqCst);
         self.inject.close().for_each(Notified::give_up);
         self.idle.unpark_all();
     }
 
-    /// Ends what no worker ends, as there is none. Gives the watchdog's thread, if there is one.
+    /// Does what the workers do when they end, if there are none. Returns the watchdog's thread, if there is one.
     pub(super) fn finish_shutdown(&self, has_workers: bool) -> Option<thread::JoinHandle<()>> {
         if !has_workers {
             self.end_tasks();
@@ -335,7 +332,7 @@ impl Shared {
         self.watchdog.stop()
     }
 
-    /// Closes the arenas that belong to nobody, or will when they are given back.
+    /// Closes the arenas that no slot owns. A borrowed one is closed when it is returned.
     fn close_arenas(&self) {
         let mut arenas = lock(&self.arenas);
         arenas.is_closed = true;
@@ -347,16 +344,16 @@ impl Shared {
         }
     }
 
-    /// Ends all tasks of the runtime, wherever they are.
+    /// Cancels all tasks of the runtime.
     fn end_tasks(&self) {
-        // ORDERING: SeqCst pairs with that of `Idle::notify_remote`: see `spawn_outside`.
+        // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
         fence(SeqCst);
         let mut found = FoundTasks::default();
         for arena in &lock(&self.arenas).all {
-            // SAFETY: it is closed after it was taken out of the list.
+            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
             unsafe { arena.as_ref() }.find(&mut found);
         }
-        // In a worker what is dropped may not block the thread, as in a task.
+        // In a worker, a destructor must not block the thread, as in a task.
         match self.is_current_thread() {
             true => found.shut_down(),
             false => context::with_work(context::Work::Runs, || found.shut_down()),
@@ -364,7 +361,7 @@ impl Shared {
     }
 
     /// Shuts down timers and I/O, unless a worker is still active: the last worker calls this when it ends. A thread that
-    /// has taken over a slot may remain a worker for longer than the started threads.
+    /// has taken over a slot may work for longer than the threads that the runtime started.
     pub(super) fn end_driver_after_last_worker(&self) {
         let workers = self.idle.workers();
         if workers.awake + workers.sleeping == 0 {
@@ -372,7 +369,7 @@ impl Shared {
         }
     }
 
-    /// Gives up for good the slot that this thread holds.
+    /// Empties and closes a slot that this thread holds or that no thread will hold.
     fn close_slot(&self, slot: &Slot) {
         while let Some(entry) = slot.queue.pop() {
             entry.give_up();
@@ -380,23 +377,23 @@ impl Shared {
         self.close_arena(slot.arena());
     }
 
-    /// The slots of workers from this one on are not used: their threads could not be started.
+    /// Closes the slots of workers that could not be started.
     pub(super) fn close_slots_from(&self, first: usize) {
         for slot in &self.slots[first..] {
             self.close_slot(slot);
         }
     }
 
-    /// Ends the tasks of an arena that this thread owns, and gives it up.
+    /// Cancels the tasks of an arena that this thread owns, and closes the arena.
     fn close_arena(&self, arena: NonNull<Arena<Arc<Self>>>) {
         let mut arenas = lock(&self.arenas);
         arenas.all.retain(|&each| each != arena);
         drop(arenas);
         let owned = context::own(arena);
-        // SAFETY: this thread owns the arena.
+        // SAFETY: this thread owns the arena until `owned` is dropped.
         unsafe { Arena::shut_down(arena) };
         drop(owned);
-        // SAFETY: as above, and it is in no list any more.
+        // SAFETY: this thread owns the arena, which is in no list any more, and does not use it afterwards.
         unsafe { Arena::close(arena) };
     }
 }
@@ -405,14 +402,14 @@ impl Drop for Shared {
     fn drop(&mut self) {
         debug_assert!(
             self.inject.is_empty(),
-            "a runtime is emptied before it goes"
+            "a runtime is emptied before it is dropped"
         );
     }
 }
 
 impl time::Waiter for Shared {
     fn timer_is_earlier(&self) {
-        self.tell_driver();
+        self.notify_driver();
     }
 }
 
@@ -420,11 +417,11 @@ impl Schedule for Arc<Shared> {
     #[inline]
     fn schedule(&self, entry: Notified) {
         match self.own_slot() {
-            // Who holds a slot keeps the runtime.
+            // The thread that holds a slot keeps the runtime alive.
             Some(slot) => {
                 self.push(slot, entry);
             }
-            // This reference is the arena's: it may go with the task.
+            // `self` is the arena's reference, which may be dropped with the task as soon as another thread can run it.
             None => Arc::clone(self).schedule_entry(entry),
         }
     }

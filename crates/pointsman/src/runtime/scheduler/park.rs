@@ -1,4 +1,4 @@
-//! A worker that sleeps: until it is called, sees something to do, or holds the driver and a timer is due.
+//! A sleeping worker: until it is called, sees something to do, or holds the driver and a timer is due.
 //!
 //! # Invariants
 //!
@@ -22,55 +22,55 @@ impl Worker<'_> {
             return shared.idle.wake(self.slot.index, self.parker);
         }
         // Producers already see the sleeper: a task that one enqueues wakes this worker after this step.
-        // SAFETY: this thread holds the slot.
+        // SAFETY: this thread holds the slot, so it owns the slot's arena: see `slot`.
         unsafe { self.slot.arena().as_ref().collect() };
         shared.collect_arenas();
         self.slot.counters.parked.add(1);
-        let mut held = None;
+        let mut driver = None;
         let mut reason = loop {
             let is_done = self.awaits_jobs && self.clock_may_advance();
             if is_done || self.sees_work() {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
-            if held.is_none() && shared.may_hold() {
-                held = shared.driver.try_hold(self.parker);
+            if driver.is_none() && shared.may_hold() {
+                driver = shared.driver.try_hold(self.parker);
             }
-            let mut has_risen = false;
-            match &held {
-                Some(held) => held.park(self.parker, || {
-                    self.rise(shared.idle.wake(self.slot.index, self.parker));
-                    has_risen = true;
+            let mut is_up = false;
+            match &driver {
+                Some(driver) => driver.park(self.parker, || {
+                    self.get_up(shared.idle.wake(self.slot.index, self.parker));
+                    is_up = true;
                 }),
                 None => self.parker.park(None),
             }
-            if has_risen {
+            if is_up {
                 break WakeReason::Spontaneous;
             }
             if let Some(searching) = shared.idle.take_call(self.parker) {
-                break WakeReason::Called(searching);
+                break WakeReason::Notified(searching);
             }
-            if held.as_ref().is_some_and(|held| held.is_due()) || self.clock_may_advance() {
+            if driver.as_ref().is_some_and(|driver| driver.is_due()) || self.clock_may_advance() {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
         };
-        if let Some(held) = held {
-            if held.is_due() {
-                self.rise(reason);
+        if let Some(driver) = driver {
+            if driver.is_due() {
+                self.get_up(reason);
                 reason = WakeReason::Spontaneous;
-                // Before the driver is free, so that no other worker is woken for a timer that is already due.
+                // Before the driver is released, so that no other worker is woken for a timer that is already due.
                 shared.driver.fire();
             }
-            drop(held);
+            drop(driver);
         }
         shared.attend_to_driver();
         self.slot.counters.unparked.add(1);
         reason
     }
 
-    /// Ends the search that a call has begun, because the worker, which was asleep, has other work.
-    pub(super) fn rise(&self, reason: WakeReason) {
-        if let WakeReason::Called(searching) = reason {
-            // Look for the task that it was called for.
+    /// Ends the search that a call has begun, because the worker has other work first.
+    pub(super) fn get_up(&self, reason: WakeReason) {
+        if let WakeReason::Notified(searching) = reason {
+            // Takes the task that it was called for.
             self.look();
             self.finish_search(Some(searching), Next::Work);
         }
@@ -78,11 +78,11 @@ impl Worker<'_> {
 }
 
 impl Shared {
-    /// Whether a worker that sleeps should hold the driver. With I/O it leaves that to those who are awake: they come
-    /// back to it in less time than it takes to be woken, and find more at once then. If they don't, it is called for;
-    /// and where they haven't lately, it holds the driver at once.
+    /// Whether a worker that sleeps should hold the driver. With I/O, it leaves the driver to workers that are awake:
+    /// they poll for I/O in less time than a wake-up takes, and then find more events at once. If they do not, the
+    /// watchdog asks for a holder, and for a while afterwards each sleeper takes the driver at once.
     ///
-    /// The row that it wins: processor time of `echo` with 64 connections.
+    /// Row: processor time of `echo` with 64 connections.
     fn may_hold(&self) -> bool {
         !self.driver.has_sources()
             || self.idle.workers().awake == 0
@@ -90,30 +90,31 @@ impl Shared {
             || self.watchdog.has_seen_block()
     }
 
-    /// The driver was left by this thread.
+    /// Called by a worker that gets up and no longer holds the driver.
     fn attend_to_driver(&self) {
-        // ORDERING: SeqCst pairs with `Driver::tell_holder`: what was left to one who held the driver is seen.
+        // ORDERING: SeqCst pairs with `Driver::notify_holder`: this thread sees the timers and sources of threads that
+        // relied on the holder.
         fence(SeqCst);
-        // With I/O it will be back before another could be woken, unless a task keeps it.
+        // With I/O, this worker polls again before another could be woken, unless a task blocks it.
         let is_watched = self.driver.is_io_unattended() && self.watchdog.arm_later(self);
         if !is_watched && self.driver.is_unattended() {
             self.call_holder();
         }
     }
 
-    /// There is something new to wait for: a timer that comes before all others, or the first source of I/O.
-    pub(in crate::runtime) fn tell_driver(&self) {
-        if self.driver.tell_holder() || !self.driver.is_unattended() {
+    /// Called after the earliest timer or the first I/O source was registered.
+    pub(in crate::runtime) fn notify_driver(&self) {
+        if self.driver.notify_holder() || !self.driver.is_unattended() {
             return;
         }
         match self.own_slot() {
-            // This thread will be back before another could be woken, unless a task keeps it.
+            // This worker checks the driver before another could be woken, unless a task blocks it.
             Some(_) if self.driver.has_sources() && self.watchdog.arm_for_timer(self) => (),
             _ => self.call_holder(),
         }
     }
 
-    /// One that sleeps is to hold the driver, or else the watchdog sees to it.
+    /// Makes a sleeper hold the driver, or the watchdog if no worker sleeps.
     fn call_holder(&self) {
         self.driver.want_holder();
         if !self.idle.unpark_one() {

@@ -1,47 +1,48 @@
-//! The place of a worker: what it has queued, where its tasks live, and its figures.
+//! A worker's slot: its task queue, its arena and its counters.
 //!
-//! There are as many slots as workers, and never more: a thread that blocks in place gives its slot to another
-//! (see [`handoff`](super::handoff)).
+//! There are as many slots as workers. A thread that blocks in place gives its slot to another; see
+//! [`handoff`](super::handoff).
 //!
-//! Invariant: the queue is filled, and the arena used, only by the thread that holds the slot. A slot is held by one
-//! thread or by none.
+//! Invariant: at most one thread holds a slot, and only that thread pushes to its queue and uses its arena as the owner.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::metrics::Counter;
+use super::super::counter::Counter;
+use super::Shared;
 use super::policy::Pace;
-use super::{Queue, Shared};
+use super::queue::Queue;
 use crate::loom::sync::atomic::AtomicUsize;
-use crate::task::Arena;
+use crate::task::arena::Arena;
 
 pub(crate) struct Slot {
     pub(in crate::runtime) index: usize,
     pub(super) queue: Queue,
-    /// Set when the runtime is made.
+    /// Set once, when the runtime is created.
     arena: Cell<NonNull<Arena<Arc<Shared>>>>,
-    /// How many tasks may wait here without being worth a wake-up; see [`Pace`].
-    few: AtomicUsize,
+    /// The queue length up to which waking a worker costs more than it saves; see [`Pace`].
+    wake_threshold: AtomicUsize,
     polls: AtomicUsize,
     pub(in crate::runtime) counters: Counters,
 }
 
-/// Written by whoever holds the slot.
+/// Counters that the holder of the slot writes.
 #[derive(Default)]
 pub(in crate::runtime) struct Counters {
     pub(in crate::runtime) spawned: Counter,
     pub(in crate::runtime) completed: Counter,
     pub(in crate::runtime) parked: Counter,
     pub(in crate::runtime) unparked: Counter,
-    /// Nanoseconds.
     pub(in crate::runtime) busy: Counter,
 }
 
-// SAFETY: the arena is set before others see the slot, and its own rules hold from then on.
+// SAFETY: `arena` is the only field that is not `Send`. `Shared::new` sets it before it shares the slot, it is only read
+// afterwards, and `Arena` accepts calls from its owner on any thread.
 unsafe impl Send for Slot {}
-// SAFETY: as above.
+// SAFETY: `arena` is the only field that is not `Sync`. `Shared::new` sets it before it shares the slot, and it is only
+// read afterwards.
 unsafe impl Sync for Slot {}
 
 impl Slot {
@@ -50,7 +51,7 @@ impl Slot {
             index,
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
-            few: AtomicUsize::new(Pace::new().few()),
+            wake_threshold: AtomicUsize::new(Pace::new().wake_threshold()),
             polls: AtomicUsize::new(0),
             counters: Counters::default(),
         }
@@ -70,11 +71,15 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn few(&self) -> usize {
-        self.few.load(Relaxed)
+    pub(super) fn wake_threshold(&self) -> usize {
+        self.wake_threshold.load(Relaxed)
     }
 
-    /// How many polls were begun here, modulo what a counter holds.
+    pub(super) fn set_wake_threshold(&self, tasks: usize) {
+        self.wake_threshold.store(tasks, Relaxed);
+    }
+
+    /// The number of polls begun at this slot; it wraps around.
     pub(super) fn polls(&self) -> usize {
         self.polls.load(Relaxed)
     }
@@ -83,9 +88,5 @@ impl Slot {
     pub(super) fn count_poll(&self) {
         self.polls
             .store(self.polls.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-
-    pub(super) fn set_few(&self, few: usize) {
-        self.few.store(few, Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker without tasks does: it searches for a task, and then sleeps.
+//! A worker without tasks: it searches for a task, and then sleeps.
 //!
 //! # Invariants
 //!
@@ -9,25 +9,18 @@
 
 use std::time::Instant;
 
-use super::super::context;
 use super::idle::{Searching, WakeReason};
 use super::policy::{self, QUANTUM};
 use super::worker::{Next, Worker};
-use super::{Shared, Slot};
+use super::{Shared, Slot, context};
 use crate::loom::hint;
 
-/// Between two looks: each takes cache lines from those who use them.
-const SPINS_PER_LOOK: u32 = 8;
-/// The fewest looks of a search. By the clock alone it would be over whenever another thread, which may have brought
-/// work, has had the core.
-const LEAST_LOOKS: u32 = if cfg!(all(test, loom)) { 1 } else { 8 };
-
 impl Worker<'_> {
-    /// Nothing is queued here. Returns when something may be, or the parker was notified.
+    /// Called when no task is queued here. Returns when one may be, or when the parker was notified.
     pub(super) fn idle(&mut self) {
         if self.parker.is_notified() {
-            // A future of `block_on` that wakes itself keeps this thread from sleeping, where it would look.
-            self.shared.driver.look_at_io();
+            // A `block_on` future that wakes itself keeps this thread from sleeping, and so from waiting for I/O.
+            self.shared.driver.poll_io();
             return;
         }
         let shared = self.shared;
@@ -56,18 +49,18 @@ impl Worker<'_> {
                 }
             }
             match self.sleep(searching.take()) {
-                WakeReason::Called(search) if !shared.is_current_thread() => {
+                WakeReason::Notified(search) if !shared.is_current_thread() => {
                     searching = Some(search);
                 }
                 reason => {
-                    self.rise(reason);
+                    self.get_up(reason);
                     self.look();
                     break;
                 }
             }
         }
         if has_slept {
-            shared.see_to_substitutes();
+            shared.spawn_substitutes_if_needed();
             if let Some(hook) = &shared.config.on_thread_unpark {
                 if !self.slot.queue.is_empty() {
                     shared.watch();
@@ -87,7 +80,7 @@ impl Worker<'_> {
 
     /// Ends the search, if `searching` is one, and continues with `next`. Every search ends here.
     ///
-    /// A producer that saw the search has woken no worker. So the queues are re-checked after the count was changed. If a
+    /// A producer that saw the search has woken no worker. So the queues are re-checked after the count has changed. If a
     /// task is left, a worker with `Next::Sleep` must wake up for it: the function then returns true. A worker with
     /// `Next::Work` calls another worker, or arms the watchdog.
     pub(super) fn finish_search(&self, searching: Option<Searching>, next: Next) -> bool {
@@ -121,36 +114,31 @@ impl Worker<'_> {
         is_left
     }
 
-    /// Looks for work for as long as it would take to be woken for it. Whether there is some for this worker.
+    /// Searches for about as long as a wake-up takes. Returns whether this worker has something to do.
     fn search(&self) -> bool {
-        // Nobody brings anything while this thread has the only core; and where work comes by I/O, to wait awake costs
-        // more than it wins: a quarter of the processor time of `echo` with 64 connections.
+        // On a single core no other thread queues a task meanwhile. With I/O, spinning costs more than it saves: a quarter
+        // of the processor time of `echo` with 64 connections.
         if self.shared.idle.cores() == 1 || self.shared.driver.has_sources() {
             return self.look();
         }
-        let mut looks = 0;
         let mut end = None;
         loop {
             if self.look() {
                 return true;
             }
-            looks += 1;
-            if looks >= LEAST_LOOKS {
-                if !policy::is_patient(self.shared.idle.workers()) {
-                    return false;
-                }
-                let now = Instant::now();
-                if cfg!(all(test, loom)) || now >= *end.get_or_insert(now + QUANTUM) {
-                    return false;
-                }
+            // No time passes in models.
+            if cfg!(all(test, loom)) || !policy::is_patient(self.shared.idle.workers()) {
+                return false;
             }
-            for _ in 0..SPINS_PER_LOOK {
-                hint::spin_loop();
+            let now = Instant::now();
+            if now >= *end.get_or_insert(now + QUANTUM) {
+                return false;
             }
+            hint::spin_loop();
         }
     }
 
-    /// Whether there is something to do for this worker; work is taken.
+    /// Takes tasks from the inject queue or another slot. Returns whether this worker has something to do.
     pub(super) fn look(&self) -> bool {
         if self.parker.is_notified() || self.shared.is_shut_down() {
             return true;
@@ -161,7 +149,6 @@ impl Worker<'_> {
         !self.slot.queue.is_empty() || self.steal()
     }
 
-    /// Takes half of what waits at another slot, if it is worth it.
     fn steal(&self) -> bool {
         let mode = self.shared.idle.mode();
         let slots = &self.shared.slots;
@@ -169,11 +156,11 @@ impl Worker<'_> {
         let (behind, ahead) = slots.split_at(first);
         for victim in ahead.iter().chain(behind) {
             if victim.index == self.slot.index
-                || !policy::is_worth_stealing(mode, victim.queue.len(), victim.few())
+                || !policy::is_worth_stealing(mode, victim.queue.len(), victim.wake_threshold())
             {
                 continue;
             }
-            // SAFETY: this thread holds its slot.
+            // SAFETY: this thread holds its own slot, so it owns the queue that it steals into: see `slot`.
             if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
                 self.shared.push(self.slot, entry);
                 return true;
@@ -182,19 +169,19 @@ impl Worker<'_> {
         false
     }
 
-    /// Takes what is stuck at another slot, though there is work here.
+    /// Steals from a slot that the watchdog found stuck, although tasks are queued here.
     pub(super) fn relieve(&self) {
         let stuck = self.shared.watchdog.take_stuck();
         let victim = stuck.and_then(|stuck| self.shared.slots.get(stuck));
         if let Some(victim) = victim.filter(|victim| victim.index != self.slot.index) {
-            // SAFETY: this thread holds its slot.
+            // SAFETY: this thread holds its own slot, so it owns the queue that it steals into: see `slot`.
             if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
                 self.shared.push(self.slot, entry);
             }
         }
     }
 
-    /// Whether there is something that this worker, which sleeps, would take.
+    /// Whether there is something to do for which this sleeping worker should wake up.
     pub(super) fn sees_work(&self) -> bool {
         let is_own = || !self.slot.queue.is_empty();
         if self.parker.is_notified() || self.shared.is_shut_down() || is_own() {
@@ -203,21 +190,20 @@ impl Worker<'_> {
         let mode = self.shared.idle.mode();
         policy::may_wake(self.shared.idle.workers(), self.shared.idle.cores(), mode)
             && (!self.shared.inject.is_empty()
-                || self
-                    .shared
-                    .slots
-                    .iter()
-                    .any(|slot| policy::is_worth_stealing(mode, slot.queue.len(), slot.few())))
+                || self.shared.slots.iter().any(|slot| {
+                    policy::is_worth_stealing(mode, slot.queue.len(), slot.wake_threshold())
+                }))
     }
 
-    /// With a clock that stands still nothing happens until it is moved on.
+    /// Advances a paused clock to the next timer if nothing else can happen first. Returns whether there is something to
+    /// do.
     fn advance_clock(&mut self) -> bool {
         let Some(time) = self.shared.driver.time() else {
             return false;
         };
         if time.is_paused() {
-            // What the system has to tell comes before any later time.
-            self.shared.driver.look_at_io();
+            // I/O that is ready now comes before a later timer.
+            self.shared.driver.poll_io();
             if self.sees_work() {
                 return true;
             }
@@ -226,17 +212,17 @@ impl Worker<'_> {
         self.clock_may_advance() && time.auto_advance()
     }
 
-    /// Whether the clock stands still and nothing but that is waited for.
+    /// Whether the clock is paused and no blocking work can queue a task first.
     pub(super) fn clock_may_advance(&self) -> bool {
         self.shared.blocking.is_idle() && self.shared.driver.is_paused()
     }
 }
 
 impl Shared {
-    /// Whether a task is queued that no worker takes by itself: in the inject queue, or at a vacant or stuck slot. The
-    /// `few` of such a slot is 0.
+    /// Whether a task is queued where no worker takes it without a search: in the inject queue, or at a slot with a wake
+    /// threshold of 0, that is, with long tasks or vacant.
     fn has_unattended_work(&self) -> bool {
-        let is_left = |slot: &Slot| slot.few() == 0 && !slot.queue.is_empty();
+        let is_left = |slot: &Slot| slot.wake_threshold() == 0 && !slot.queue.is_empty();
         !self.inject.is_empty() || self.slots.iter().any(is_left)
     }
 }

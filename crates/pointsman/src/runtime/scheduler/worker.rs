@@ -13,35 +13,33 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::context;
-use super::super::handle::Handle;
 use super::policy::Pace;
 use super::watchdog::BLOCKED;
-use super::{Shared, Slot};
+use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
-use crate::task::{Notified, coop};
+use crate::task::coop;
+use crate::task::raw::Notified;
 
-/// How long a worker that has tasks to run does not look for I/O, unless it has run as many as `event_interval` says.
+/// The minimum time between two polls for I/O of a worker that has tasks, unless it has run `event_interval` tasks.
 ///
-/// The row that it wins: processor time of `echo` with 64 connections. To ask the system in each quantum costs 40 % more.
+/// Row: processor time of `echo` with 64 connections, which is 40 % higher if each quantum polls for I/O.
 const IO_PERIOD: Duration = Duration::from_micros(200);
 
-/// See the module.
 pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) slot: &'a Slot,
     pub(super) parker: &'a Arc<ThreadParker>,
     pace: Pace,
-    /// When it last looked at the clock, or last ceased to be idle.
+    /// When the worker last read the clock or stopped being idle.
     since: Instant,
-    /// The polls and the time when it last looked for I/O while there was work.
-    io_looked_at: (usize, Instant),
+    /// The number of polls and the time at the last poll for I/O while tasks were queued.
+    io_polled_at: (usize, Instant),
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
     /// The number of tasks that have yielded in a row, and the number of tasks that were queued with each of them.
     yielded: usize,
     round: usize,
-    /// A clock that stands still could not be moved on, as blocking work was running.
+    /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
 }
 
@@ -56,11 +54,9 @@ pub(super) enum Next {
 #[derive(PartialEq, Eq)]
 enum Paused {
     Quantum,
-    /// All tasks that are queued have let others go first.
     Yielded,
-    /// Nothing is queued.
     Idle,
-    /// Its slot is another thread's now.
+    /// Another thread holds the slot now.
     Lost,
 }
 
@@ -76,7 +72,7 @@ impl<'a> Worker<'a> {
             parker,
             pace: Pace::new(),
             since: Instant::now(),
-            io_looked_at: (slot.polls(), Instant::now()),
+            io_polled_at: (slot.polls(), Instant::now()),
             left: 0,
             yielded: 0,
             round: 0,
@@ -107,18 +103,18 @@ impl<'a> Worker<'a> {
                 Paused::Quantum => {
                     self.shared.notify_local(self.slot, self.slot.queue.len());
                     self.relieve();
-                    self.look_at_io();
+                    self.poll_io();
                 }
                 Paused::Yielded => {
                     self.left = 0;
-                    // What the system has to tell is one of the others.
-                    self.shared.driver.look_at_io();
+                    // The tasks have yielded to I/O, too.
+                    self.shared.driver.poll_io();
                     self.since = Instant::now();
                 }
                 Paused::Idle => {
                     self.left = 0;
                     self.idle();
-                    // What was not spent asleep was counted: it is no poll's.
+                    // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
                 }
                 Paused::Lost => return None,
@@ -130,17 +126,17 @@ impl<'a> Worker<'a> {
     }
 
     fn run_quantum(&mut self) -> Paused {
-        let most = match self.shared.is_current_thread() {
+        let max = match self.shared.is_current_thread() {
             true => self.left,
             false => self.shared.config.event_interval,
         };
-        let interval = self.pace.interval(most);
+        let interval = self.pace.interval(max);
         let has_sources = self.shared.driver.has_sources();
-        // What comes from outside goes first once in a quantum, however much is queued here.
+        // Once per quantum the inject queue comes first, however many tasks are queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
             let Some(entry) = next.take().or_else(|| self.pop()).or_else(|| self.fetch()) else {
-                self.look_at_clock(polls);
+                self.read_clock(polls);
                 return Paused::Idle;
             };
             self.slot.count_poll();
@@ -159,11 +155,11 @@ impl<'a> Worker<'a> {
             if !coop::take_yielded() {
                 self.yielded = 0;
             } else if (has_sources || self.parker.is_notified()) && self.all_have_yielded(waiting) {
-                self.look_at_clock(polls + 1);
+                self.read_clock(polls + 1);
                 return Paused::Yielded;
             }
         }
-        self.look_at_clock(interval);
+        self.read_clock(interval);
         Paused::Quantum
     }
 
@@ -176,19 +172,19 @@ impl<'a> Worker<'a> {
         self.yielded >= waiting
     }
 
-    /// After a quantum, now and then. One that is out of work will look anyway.
-    fn look_at_io(&mut self) {
-        let polls = self.slot.polls().wrapping_sub(self.io_looked_at.0);
+    /// Polls for I/O after a quantum, if it is time. A worker without tasks polls before it sleeps.
+    fn poll_io(&mut self) {
+        let polls = self.slot.polls().wrapping_sub(self.io_polled_at.0);
         let is_time = polls >= self.shared.config.event_interval as usize
-            || self.since.saturating_duration_since(self.io_looked_at.1) >= IO_PERIOD;
+            || self.since.saturating_duration_since(self.io_polled_at.1) >= IO_PERIOD;
         if is_time && !self.slot.queue.is_empty() {
-            self.shared.driver.look_at_io();
-            self.io_looked_at = (self.slot.polls(), self.since);
+            self.shared.driver.poll_io();
+            self.io_polled_at = (self.slot.polls(), self.since);
         }
     }
 
     /// Called at the end of a quantum of `polls` polls.
-    fn look_at_clock(&mut self, polls: u32) {
+    fn read_clock(&mut self, polls: u32) {
         self.left = self.left.saturating_sub(polls);
         // No time passes in models.
         if polls == 0 || cfg!(all(test, loom)) {
@@ -199,10 +195,10 @@ impl<'a> Worker<'a> {
             self.shared.watchdog.note_block();
         }
         self.pace.update(polls, elapsed);
-        self.slot.set_few(self.pace.few());
+        self.slot.set_wake_threshold(self.pace.wake_threshold());
     }
 
-    /// The time since it was last asked counts as busy.
+    /// Counts the time since the last call as busy, and returns it.
     pub(super) fn count_busy(&mut self) -> Duration {
         let now = Instant::now();
         let elapsed = now - mem::replace(&mut self.since, now);
@@ -212,14 +208,14 @@ impl<'a> Worker<'a> {
 
     fn pop(&self) -> Option<Notified> {
         if self.shared.is_current_thread() {
-            // SAFETY: this thread holds the only slot.
+            // SAFETY: this thread holds the only slot, so it owns the queue, and there is no other worker to steal from it.
             unsafe { self.slot.queue.pop_alone() }
         } else {
             self.slot.queue.pop()
         }
     }
 
-    /// Takes what has come from outside: the oldest to be run now, the others into the queue.
+    /// Takes all tasks of the inject queue. Returns the oldest and queues the others at this slot.
     pub(super) fn fetch(&self) -> Option<Notified> {
         if self.shared.inject.is_empty() {
             return None;
@@ -228,33 +224,29 @@ impl<'a> Worker<'a> {
         let first = taken.next()?;
         let mut waiting = 0;
         for entry in taken {
-            // SAFETY: this thread holds the slot.
+            // SAFETY: this thread holds the slot, so it is the owner of the queue: see `slot`.
             waiting = unsafe { self.slot.queue.push(entry) };
         }
         if waiting > 0 {
-            // With the first, behind which the others wait.
+            // Includes the first task, which delays the others.
             self.shared.notify_local(self.slot, waiting + 1);
         }
         Some(first)
     }
 }
 
-/// What a worker thread does until its runtime ends, or its slot is lost.
-pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
-    let shared = &handle.shared;
-    shared.idle.inc_awake();
-    shared.work_at(&shared.slots[index]);
-}
-
 impl Shared {
-    /// Works at a slot that this thread holds, and is counted for.
+    /// The main function of a worker thread. Returns when the runtime shuts down or the slot is lost.
+    pub(in crate::runtime) fn run_worker(self: &Arc<Self>, index: usize) {
+        self.idle.inc_awake();
+        self.work_at(&self.slots[index]);
+    }
+
+    /// Works at a slot that no other thread holds. The caller has counted this thread as awake.
     pub(super) fn work_at(self: &Arc<Self>, slot: &Slot) {
         let _abort = AbortOnPanic;
-        let handle = Handle {
-            shared: Arc::clone(self),
-        };
         let parker = ThreadParker::current();
-        let _current = context::set_current(&handle);
+        let _current = context::set_current(self);
         let held = context::hold(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);
@@ -271,14 +263,14 @@ impl Shared {
     }
 }
 
-/// Ends the process if a worker panics, as its tasks would wait for ever. Panics of tasks are caught, so it is that of
-/// a callback of the builder.
+/// Aborts the process if a worker panics, since its tasks would never run again. Panics of tasks are caught, so the panic
+/// comes from a hook of the builder.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if cfg!(not(all(test, loom))) && std::thread::panicking() {
-            eprintln!("a worker thread of a runtime has panicked: the process is aborted");
+            eprintln!("a worker thread of a runtime has panicked; aborting the process");
             std::process::abort();
         }
     }

@@ -1,15 +1,16 @@
-//! Starts tasks.
+//! `spawn`.
 
 use std::future::Future;
 
-use super::super::scheduler::Shared;
-use super::super::{TryCurrentError, context};
-use crate::task::{JoinHandle, RawTask, is_large};
+use super::super::scheduler::{Shared, context};
+use crate::task::body::is_large;
+use crate::task::join::JoinHandle;
+use crate::task::raw::RawTask;
 
-/// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
+/// Spawns a task onto the current runtime. The task runs whether its [`JoinHandle`] is awaited or not.
 ///
-/// The task begins when the runtime has time for it, after what was ready before, and ends with the runtime at the
-/// latest, at an await. In a runtime of several threads it runs in one of the workers, never in a thread that is in
+/// The task is queued behind the tasks that are ready. If it is not complete when the runtime shuts down, it is dropped at
+/// an `.await`. In a multi-thread runtime it runs on a worker, never on a thread that is in
 /// [`block_on`](crate::runtime::Runtime::block_on).
 ///
 /// ```
@@ -22,17 +23,18 @@ use crate::task::{JoinHandle, RawTask, is_large};
 /// ```
 ///
 /// # Panics
-/// Outside of a runtime.
+/// If called outside of a runtime.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: what of the future runs here is dropped last, when the runtime has ended.
+    // SAFETY: `spawn_on` runs user code only if the runtime has shut down, when it drops the future as its last step that
+    // uses `shared`.
     match unsafe { context::current_shared() } {
         Some(shared) => spawn_on(shared, future),
-        None => panic!("{}", TryCurrentError::now()),
+        None => panic!("{}", context::missing()),
     }
 }
 
@@ -55,8 +57,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: the arena is this thread's while the task is made.
+    // SAFETY: `Shared::spawn` calls the closure while this thread owns the arena.
     let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false) });
-    // SAFETY: the third reference of a new task.
+    // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
     unsafe { JoinHandle::new(task) }
 }

@@ -1,62 +1,56 @@
 /**
  * Keys and their turns.
  *
- * A key has a lane: those who wait, and the rules that hold for it alone. Invariant, whenever none of this code is
- * running: a lane stands
- * - in `ready`, if its first waiter may start by the rules of its own, the highest priority first, and equals in the
- *   order of their turns;
- * - in `timed`, if time will let its first waiter start, or if nobody waits and time will make it forgotten; the
+ * A lane holds the waiting requests of one key, and the rules that apply to that key alone. Invariant, between any two
+ * calls: a lane is
+ * - in `ready`, if its own rules let its first request start: highest priority first, then in the order of the turns;
+ * - in `#timed`, if time will let its first request start, or if no request waits and time will make the key forgotten;
  *   earliest first;
- * - in neither, if something else must happen first: what runs comes back, or what was let in starts.
- * A lane whose waiters are held back keeps its turn. A lane goes to the end of the round when it has started
- * something, or gets its first waiter. Whatever changes a lane ends in `place`, in logarithmic time.
+ * - in neither, if a release or the log of a start must come first.
+ *
+ * A lane goes to the end of the round when it starts a request or gets its first waiting one; while its own rules hold
+ * it back, it keeps its turn. Each change of a lane ends in `place`, in logarithmic time.
  */
 
 import type { Permit } from '../semaphore/permit.js';
 import { insert, type Ranked, remove } from '../wait/heap.js';
 import { WaitQueue, type WaitRequest } from '../wait/queue.js';
-import { type ReadLimits, Rules, type Weight } from './rules.js';
+import { Rules, type Weight } from './rules.js';
 import type { Time } from './time.js';
 
-/** Somebody who waits, and gave options. */
 export interface StartRequest extends WaitRequest {
   key: unknown;
   weight: Weight;
   runTimeout: number | undefined;
-  /** Whether a function is called, which logs its start by itself. */
+  /** Whether it is for `run`, which logs the start itself. */
   runs: boolean;
   /** Undefined until the request waits. */
   lane: Lane | undefined;
-  priority: number;
-  /** The queue of its lane. Undefined while the request does not wait. */
-  queue: WaitQueue<Permit> | undefined;
   age: Age | undefined;
 }
 
-/** Where somebody stands among those who have to make room. */
+/** The place of a waiting request in the order in which requests are dropped. */
 export interface Age extends Ranked {
-  /** The negative of its own. */
-  priority: number;
+  /** The negated priority of the request. */
+  readonly priority: number;
   readonly request: StartRequest;
 }
 
 export interface LaneOwner {
+  readonly time: Time;
   _giveBack(lane: Lane, permits: number): void;
-  readonly _time: Time;
   /** A start of this lane has been logged. */
   _logged(lane: Lane): void;
 }
 
-/** A key. It is what its permits go back to. */
+/** A key, which is the issuer of its permits. */
 export class Lane extends Rules implements Ranked {
   readonly key: unknown;
   readonly owner: LaneOwner;
   #queue: WaitQueue<Permit> | undefined;
-  /** The heap in which it stands. */
   heap: Lane[] | undefined;
-  /** In `ready` the priority of its first waiter, in `timed` the negative time. */
+  /** In `ready`, the priority of its first request; in `#timed`, the negated time. */
   priority = 0;
-  /** Its turn. */
   order = 0;
   index = 0;
 
@@ -66,13 +60,13 @@ export class Lane extends Rules implements Ranked {
     this.key = key;
   }
 
-  /** Those who wait. Most lanes of many never have any. */
+  /** Made when it is first used: most lanes never have a waiting request. */
   get queue(): WaitQueue<Permit> {
     this.#queue ??= new WaitQueue('');
     return this.#queue;
   }
 
-  /** Who is served next. All that somebody without options did not ask for is undefined. */
+  /** The request that is served next. One without options is a function: all options are undefined. */
   get front(): StartRequest | undefined {
     return this.#queue?.front as StartRequest | undefined;
   }
@@ -86,26 +80,47 @@ export class Lane extends Rules implements Ranked {
 export class Lanes {
   readonly ready: Lane[] = [];
   readonly byKey = new Map<unknown, Lane>();
+  /** The lane of the requests without a key. It always exists, and is not in `byKey`. */
+  readonly unkeyed: Lane;
+  readonly max: number;
+  /** The rules of a new key. */
+  readonly template = new Rules();
   readonly #timed: Lane[] = [];
   readonly #owner: LaneOwner;
   #turn = 0;
 
-  constructor(owner: LaneOwner) {
+  constructor(owner: LaneOwner, max: number) {
     this.#owner = owner;
+    this.max = max;
+    this.unkeyed = new Lane(owner);
   }
 
-  /** The lane of a key, which is new if it has none. Whoever asks must `place` it. */
-  of(key: unknown, limits: ReadLimits | undefined): Lane {
-    let lane = this.byKey.get(key);
+  get all(): Lane[] {
+    return [...this.byKey.values(), this.unkeyed];
+  }
+
+  find(key: unknown): Lane | undefined {
+    return key === undefined ? this.unkeyed : this.byKey.get(key);
+  }
+
+  /** Returns the lane of a key, if necessary a new one. The caller must `place` it. */
+  of(key: unknown): Lane {
+    let lane = this.find(key);
     if (!lane) {
       lane = new Lane(this.#owner, key);
-      if (limits) lane.change(limits, 0, false);
+      lane.copy(this.template);
       this.byKey.set(key, lane);
     }
     return lane;
   }
 
-  /** The earliest moment at which a lane changes by itself. */
+  /** Whether the key has a lane or may get one. */
+  admits(key: unknown): boolean {
+    if (this.byKey.size >= this.max) this.promoteDue();
+    return this.byKey.size < this.max || this.find(key) !== undefined;
+  }
+
+  /** The earliest moment at which time alone changes the place of a lane. */
   get next(): number {
     const first = this.#timed[0];
     return first ? -first.priority : Infinity;
@@ -120,20 +135,20 @@ export class Lanes {
   }
 
   /**
-   * Gives a lane the place that it must have by the time that is known. If that is an old one, `ripen` does the rest: no
-   * lane has its turn before it is called.
+   * Moves a lane to where it belongs at the last known time. `promoteDue`, which must be called before `ready` is read,
+   * makes up for the time that has passed since.
    */
   place(lane: Lane): void {
     const front = lane.front;
-    const at = front ? lane.at(front.weight) : lane.clearAt();
+    const at = front ? lane.availableAt(front.weight) : lane.clearAt();
     let heap: Lane[] | undefined;
     let priority = -at;
-    if (at > this.#owner._time.now) {
+    if (at > this.#owner.time.now) {
       if (at < Infinity) heap = this.#timed;
     } else if (!front) {
       if (this.byKey.get(lane.key) === lane) this.byKey.delete(lane.key);
     } else {
-      // Also who may never start: it is told so when its turn comes.
+      // Also a lane whose first request can never start: it is rejected when its turn comes.
       heap = this.ready;
       priority = front.priority ?? 0;
     }
@@ -144,10 +159,10 @@ export class Lanes {
     if (heap) insert(heap, lane);
   }
 
-  /** Gives those lanes their places that time has changed. The clock is read only if there may be some. */
-  ripen(): void {
+  /** Moves the lanes whose time has come. Reads the clock only if there may be some. */
+  promoteDue(): void {
     if (this.next === Infinity) return;
-    const now = this.#owner._time.read();
+    const now = this.#owner.time.read();
     while (this.next <= now) this.place(this.#timed[0] as Lane);
   }
 }

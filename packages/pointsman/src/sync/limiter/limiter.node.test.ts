@@ -1,4 +1,4 @@
-/** What only Node can tell: the async context, memory and listeners, and the law by a real clock. */
+/** What only Node can check: the async context, memory, listeners, and a real clock. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +9,7 @@ import { Limiter } from '../index.js';
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-test('the context is that of whoever waited, not of whoever let it in', async () => {
+test('a function runs in the async context of its caller, not of the one that released', async () => {
   const storage = new AsyncLocalStorage<number>();
   const limiter = new Limiter({ concurrency: 1, rate: { limit: 1_000, per: 1 } });
   const permit = await limiter.acquire();
@@ -18,7 +18,7 @@ test('the context is that of whoever waited, not of whoever let it in', async ()
   const all = [1, 2, 3].map((n) =>
     storage.run(n, async () => {
       if (n === 1) await limiter.run(see);
-      if (n === 2) await limiter.schedule(see, { timeout: 60_000 }).result;
+      if (n === 2) await limiter.run(see, { timeout: 60_000 });
       if (n === 3) {
         using _permit = await limiter.acquire({ key: 'a' });
         see();
@@ -30,7 +30,7 @@ test('the context is that of whoever waited, not of whoever let it in', async ()
   expect(seen.sort()).toEqual([1, 2, 3]);
 });
 
-test('a map goes on in the context of its reader, whoever lets it in', async () => {
+test('the functions of a map run in the async context of its reader', async () => {
   const storage = new AsyncLocalStorage<number>();
   const limiter = new Limiter({ concurrency: 1 });
   const permit = await limiter.acquire();
@@ -95,13 +95,13 @@ test('a signal has no listener left, however the wait ended', async () => {
   expect(timeouts()).toBe(before);
 });
 
-test('by a clock that is read when a function starts, no window is ever exceeded', async () => {
+test('no window contains more starts than the limit, by a clock that the functions read', async () => {
   const [limit, per] = [20, 25];
   const limiter = new Limiter({ concurrency: 7, rate: { limit, per } });
   const starts: number[] = [];
   const work = (n: number) => {
     starts.push(performance.now());
-    // Some keep the event loop busy, at different moments.
+    // Some of them block the event loop.
     while (performance.now() - (starts.at(-1) as number) < (n % 5) * 0.1);
   };
   await Promise.all(

@@ -1,22 +1,16 @@
 /** The types of the limiter. */
 import { expectTypeOf, test } from 'vitest';
-import { Limiter, type Permit, type Rate, type Scheduled } from '../index.js';
+import { Limiter, type Permit, type Rate } from '../index.js';
 
 test('results have the type of what the function returns', () => {
   const limiter = new Limiter({ rate: [{ limit: 1, per: 1_000 }], perKey: { concurrency: 1 } });
   expectTypeOf(limiter.run(async () => 1)).toEqualTypeOf<Promise<number>>();
   expectTypeOf(limiter.run((permit) => permit.permits)).toEqualTypeOf<Promise<number>>();
-  expectTypeOf(limiter.schedule(() => 'a')).toEqualTypeOf<Scheduled<string>>();
   expectTypeOf(limiter.acquire({ key: {}, weight: { tokens: 5 } })).toEqualTypeOf<
     Promise<Permit>
   >();
   expectTypeOf(limiter.tryAcquire()).toEqualTypeOf<Permit | undefined>();
   expectTypeOf(limiter.rate).toEqualTypeOf<readonly Rate[]>();
-  limiter.on('failed', (detail) => {
-    expectTypeOf(detail).toEqualTypeOf<{ readonly key: unknown; readonly error: unknown }>();
-  });
-  // @ts-expect-error: an event that there is not
-  limiter.on('done', () => {});
   // @ts-expect-error: a limiter without options limits nothing
   new Limiter();
   // @ts-expect-error: a try does not wait

@@ -1,4 +1,4 @@
-/** Map with a real limiter: concurrency, rates, weights and keys pull the inputs. */
+/** `map` with a real limiter: concurrency, rates, weights and keys determine when inputs are pulled. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Limiter } from './limiter.js';
 
@@ -28,7 +28,7 @@ test.each([
   ['an array', () => [...count(7)]],
   ['an iterable', () => count(7)],
   ['an async iterable', () => countLater(7)],
-])('a rate spaces the starts, and the end is not waited for: %s', async (_, inputs) => {
+])('a rate spaces the starts, and the end of the inputs takes no turn: %s', async (_, inputs) => {
   const limiter = new Limiter({ rate: { limit: 2, per: 100 }, concurrency: 3 });
   const begin = Date.now();
   const starts: number[] = [];
@@ -52,7 +52,7 @@ test.each([
   await vi.runAllTimersAsync();
 });
 
-test('weights and keys are those of each input', async () => {
+test('each input has its own weight and key', async () => {
   const limiter = new Limiter({ concurrency: 4, perKey: { concurrency: 2 } });
   const running = new Map<string, number>();
   let most = 0;
@@ -87,7 +87,7 @@ test('a weight may be a record, as elsewhere', async () => {
   expect(await starts).toEqual([0, 0, 100]);
 });
 
-test('who uses the limiter besides takes turns with it', async () => {
+test('other requests of the limiter take turns with the map', async () => {
   const limiter = new Limiter({ concurrency: 1 });
   const order: string[] = [];
   const all = limiter
@@ -106,13 +106,13 @@ test('who uses the limiter besides takes turns with it', async () => {
   })();
   await vi.advanceTimersByTimeAsync(100);
   await Promise.all([all, other]);
-  // One input waits in line before anybody else has come.
+  // One input waits in the queue before the first other request.
   const users = order.map((each) => each.slice(0, 3));
   expect(users).toEqual(['map', 'map', 'run', 'map', 'run', 'run']);
   expect(limiter.idle).toBe(true);
 });
 
-test('a closed limiter ends it', async () => {
+test('a closed limiter ends the map', async () => {
   const limiter = new Limiter({ concurrency: 1 });
   limiter.close('over');
   await expect(limiter.map([1], () => 1).toArray()).rejects.toBe('over');
@@ -129,7 +129,7 @@ test('a source may use the same limiter, and so may a map of a map', async () =>
   expect(limiter.idle).toBe(true);
 });
 
-test('a source that is slow holds nobody back, and keeps no window from its law', async () => {
+test('a slow source holds no place, and its starts keep the rate', async () => {
   const limiter = new Limiter({ concurrency: 2, rate: { limit: 1, per: 100 } });
   const starts: number[] = [];
   async function* slow() {

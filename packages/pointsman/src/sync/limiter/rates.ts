@@ -1,38 +1,37 @@
 /**
- * How much may start in how much time: pure functions of the time that they are told.
+ * Rates: sliding windows and token buckets. Pure: the caller passes the time.
  *
- * Invariant: what has been taken counts in full from the moment at which it is taken until it is logged, and from
- * then on with the time of the log. Whoever logs when something has surely started keeps the law for the moments
- * at which things really start, however late after being let in: each lies between its taking and its log.
+ * Invariant: a weight counts in full from when it is taken until it is logged, and from then on with the time of the
+ * log. A start lies between the two. So if the caller logs each start after it has surely happened, the guarantees hold
+ * for the moments of the starts, however long after the admission they are.
  */
 
 import { checkInteger, describe, invalid } from '../errors.js';
 import { checkOptions } from '../options.js';
 
-/** So much per time. */
+/** A rate limit: a sliding window, or with `burst` a token bucket. */
 export interface Rate {
-  /** How much weight may start in a window, or flows into the bucket in that time: an integer from 1 on. */
+  /** The weight that may start in a window, or that flows into the bucket in `per`: an integer from 1 on. */
   readonly limit: number;
-  /** How long that is, in milliseconds: any number above 0. */
+  /** The length of the window in milliseconds: any finite number above 0. */
   readonly per: number;
   /**
-   * Without it, the rate is a window that slides: in no `per` milliseconds does more than `limit` start, wherever
-   * they begin. With it, a token bucket that holds this much, an integer from 1 on, and is full at first: in any
-   * `t` milliseconds at most `burst + limit * t / per` starts.
+   * Without it, no interval of `per` milliseconds contains more than `limit` starts. With it, the size of a token bucket
+   * that is full at first, an integer from 1 on: no interval of `t` milliseconds contains more than
+   * `burst + limit * t / per` starts.
    */
   readonly burst?: number | undefined;
-  /** The name by which weights refer to this rate; unique among the rates of a limiter. Default `'rate'`. */
+  /** The name by which weights refer to this rate; unique among the rates of a limiter. Default: `'rate'`. */
   readonly name?: string | undefined;
 }
 
-/** A rate as it has been checked. */
 export interface ReadRate extends Rate {
   readonly name: string;
 }
 
 const rateNames: ReadonlySet<string> = new Set(['limit', 'per', 'burst', 'name']);
 
-/** One rate, or several that hold together. Throws for what cannot be used. */
+/** Reads one rate or several. Throws if they cannot be used. */
 export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
   const all = Array.isArray(rates) ? rates : [rates];
   if (all.length === 0) throw new TypeError('rate must not be an empty array');
@@ -46,7 +45,7 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
     }
     if (burst !== undefined) checkInteger('rate.burst', burst, 1);
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
-    // An object of weights has one number for each name.
+    // A record of weights has one number for each name.
     if (names.has(name)) {
       const taken = [...names].join(', ');
       throw new TypeError(`rate.name must be none of ${taken}, got ${describe(name)}`);
@@ -56,68 +55,66 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
   });
 }
 
-/** What a rate knows of what has started. */
+/** What is taken from a rate, and what is logged. */
 export abstract class Meter {
   rate: ReadRate;
-  /** What has been taken and not been logged. */
+  /** The weight that is taken and not logged yet. */
   #taken = 0;
 
   constructor(rate: ReadRate) {
     this.rate = rate;
   }
 
-  /** The greatest weight that can ever start. */
-  get most(): number {
+  get max(): number {
     return this.rate.burst ?? this.rate.limit;
   }
 
-  /** When so much may start: `Infinity` as long as that depends on what is not logged yet, `NaN` for never. */
-  at(weight: number): number {
+  /** Returns when this weight may start: `Infinity` as long as that depends on a log, `NaN` if it never may. */
+  availableAt(weight: number): number {
     if (weight === 0) return -Infinity;
-    const room = this.most - this.#taken - weight;
-    if (room >= 0) return this._leaves(room);
-    return weight > this.most ? Number.NaN : Infinity;
+    const room = this.max - this.#taken - weight;
+    if (room >= 0) return this._availableAt(room);
+    return weight > this.max ? Number.NaN : Infinity;
   }
 
   take(weight: number): void {
     this.#taken += weight;
   }
 
-  /** What was taken has started, now at the latest. Times never go back. */
+  /** Logs a start that has happened by `now`. Times must not decrease. */
   log(weight: number, now: number): void {
     this.#taken -= weight;
     if (weight > 0) this._add(weight, now);
   }
 
-  /** Goes on with other numbers. Without having been told of what started before, it counts as used up now. */
   abstract change(rate: ReadRate, now: number): void;
 
-  /** When no more than so much of what is logged counts. */
-  abstract _leaves(weight: number): number;
+  /** Returns when at most `weight` of the logged weight still counts. */
+  abstract _availableAt(weight: number): number;
 
   abstract _add(weight: number, now: number): void;
 }
 
 /**
- * A window that slides: the exact log of what started in it.
+ * A sliding window: the exact log of its starts.
  *
- * The log holds a time and all that had started by then, time after time, so that the moment at which so much will
- * have left is found by bisection. Its first entry stands for all that has been forgotten.
+ * The log holds pairs of a time and the total weight that had started by then, so that a bisection finds the moment at
+ * which a given weight has left the window. Its first pair stands for all that is forgotten.
  */
 class Window extends Meter {
   readonly #log: number[] = [-Infinity, 0];
-  /** Where the first entry is. */
+  /** The index of the first pair. */
   #first = 0;
 
   change(rate: ReadRate): void {
     this.rate = rate;
   }
 
-  _leaves(weight: number): number {
+  _availableAt(weight: number): number {
     const log = this.#log;
     const gone = (log[log.length - 1] as number) - weight;
     const first = this.#first;
-    // Nearly always, in a window that is not full: all that must have left is forgotten.
+    // The common case, a window with room: everything that must have left is forgotten.
     if (gone <= (log[first + 1] as number)) return (log[first] as number) + this.rate.per;
     let low = first / 2;
     let high = log.length / 2 - 1;
@@ -146,26 +143,26 @@ class Window extends Meter {
   }
 }
 
-/** A token bucket: all that it knows is when it will be full. */
+/** A token bucket, which is determined by the moment at which it is full. */
 class Bucket extends Meter {
   #full = -Infinity;
 
   change(rate: ReadRate, now: number): void {
-    const missing = (this.#full - now) / this.#each;
+    const missing = (this.#full - now) / this.#interval;
     this.rate = rate;
-    if (missing > 0) this.#full = now + missing * this.#each;
+    if (missing > 0) this.#full = now + missing * this.#interval;
   }
 
-  _leaves(weight: number): number {
-    return this.#full - weight * this.#each;
+  _availableAt(weight: number): number {
+    return this.#full - weight * this.#interval;
   }
 
   _add(weight: number, now: number): void {
-    this.#full = Math.max(this.#full, now) + weight * this.#each;
+    this.#full = Math.max(this.#full, now) + weight * this.#interval;
   }
 
-  /** How many milliseconds bring one. */
-  get #each(): number {
+  /** The milliseconds in which one token flows in. */
+  get #interval(): number {
     return this.rate.per / this.rate.limit;
   }
 }

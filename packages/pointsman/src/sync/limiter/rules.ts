@@ -1,24 +1,27 @@
 /**
- * What holds for all together, or for one key: how much may be running, how much may start in time, and a moment
- * before which nothing may. Times are told, none is looked up.
+ * The rules that apply to all requests together, or to one key: a concurrency, rates, and a moment before which nothing
+ * may start. Pure: the caller passes the time.
  */
 
 import { checkCount, checkInteger } from '../errors.js';
 import { checkOptions } from '../options.js';
 import { createMeter, type Meter, type Rate, type ReadRate, readRates } from './rates.js';
 
-/** Limits that hold together: whatever starts needs room in each of them. */
+/** Limits that apply together: a request starts only if each of them has room for its weight. */
 export interface Limits {
-  /** How much weight may be running at once: an integer from 1 on, or `Infinity`, the default. */
+  /** The maximum total weight of the running requests: an integer from 1 on, or `Infinity`, the default. */
   readonly concurrency?: number | undefined;
-  /** How much weight may start in how much time: one rate, or several that hold together. */
+  /** How much weight may start per time: one rate, or several that apply together. */
   readonly rate?: Rate | readonly Rate[] | undefined;
 }
 
-/** A number counts for each limit. A record counts by the names of the rates and `concurrency`, 1 for those that it does not name. */
+/**
+ * The weight of a request. A number is the weight for each limit. A record has the weights by name, those of the rates
+ * and `concurrency`; for a name that it does not contain the weight is 1.
+ */
 export type Weight = number | { readonly [name: string]: number };
 
-/** Limits as they have been checked: what is undefined stays as it is. */
+/** Checked limits. An undefined one stays unchanged. */
 export interface ReadLimits {
   readonly concurrency: number | undefined;
   readonly rates: readonly ReadRate[] | undefined;
@@ -26,23 +29,21 @@ export interface ReadLimits {
 
 const perKeyNames: ReadonlySet<string> = new Set(['concurrency', 'rate']);
 
-/** Reads the limits among some options. Throws for those that cannot be used. */
 export function readLimits({ concurrency, rate }: Limits): ReadLimits {
   if (concurrency !== undefined) checkCount('concurrency', concurrency, 1);
   return { concurrency, rates: rate === undefined ? undefined : readRates(rate) };
 }
 
-/** As `readLimits`, for those of each key. */
 export function readPerKey(limits: Limits = {}): ReadLimits {
   checkOptions(limits, perKeyNames, 'perKey');
   return readLimits(limits);
 }
 
-/** How much a weight counts under a name. Who gave no options weighs 1. */
+/** Returns the weight for the limit of this name. A request without options weighs 1. */
 export const weighs = (weight: Weight | undefined, name: string): number =>
   (typeof weight === 'object' ? weight[name] : weight) ?? 1;
 
-/** What was taken from these has started. They are those from which it was taken, whatever the rules are by now. */
+/** Logs a start in the meters that it was taken from, even if the rules have other meters by now. */
 export function log(meters: readonly Meter[], weight: Weight | undefined, now: number): void {
   for (const meter of meters) meter.log(weighs(weight, meter.rate.name), now);
 }
@@ -51,9 +52,9 @@ const none: readonly Meter[] = [];
 
 export class Rules {
   concurrency = Infinity;
-  /** Another array when they change, so that whoever took from them finds them again. */
+  /** Replaced and not modified when the rates change: permits keep the array that they were taken from. */
   meters = none;
-  /** How much weight runs. */
+  /** The running weight. */
   out = 0;
   /** The moment before which nothing may start. */
   until = -Infinity;
@@ -62,46 +63,53 @@ export class Rules {
     return this.meters.map(({ rate }) => ({ ...rate }));
   }
 
+  /** Takes over the limits of other rules, from which nothing has started. */
+  copy({ concurrency, meters }: Rules): void {
+    this.concurrency = concurrency;
+    if (meters.length > 0) this.meters = meters.map(({ rate }) => createMeter(rate));
+  }
+
   /**
-   * Goes on with other limits. A rate goes on from what it knows if there was one of the same name and kind;
-   * a new one knows nothing of what `started` before, and counts as used up.
+   * Changes the limits. A rate keeps its log if there was one of the same name and kind. A new rate counts as used up if
+   * anything has `started`, because it does not know the earlier starts.
    */
   change({ concurrency, rates }: ReadLimits, now: number, started: boolean): void {
     this.concurrency = concurrency ?? this.concurrency;
     if (rates === undefined) return;
-    const before = [...this.meters];
     this.meters = rates.map((rate) => {
-      const same = before.findIndex(
-        (meter) =>
-          meter.rate.name === rate.name &&
-          (meter.rate.burst === undefined) === (rate.burst === undefined),
+      const isBucket = rate.burst !== undefined;
+      const same = this.meters.find(
+        (meter) => meter.rate.name === rate.name && (meter.rate.burst !== undefined) === isBucket,
       );
-      const meter = before.splice(same, +(same >= 0))[0] ?? createMeter(rate);
-      if (same >= 0) meter.change(rate, now);
-      else if (started) meter._add(meter.most, now);
+      const meter = same ?? createMeter(rate);
+      if (same) meter.change(rate, now);
+      else if (started) meter._add(meter.max, now);
       return meter;
     });
   }
 
   /**
-   * When something of this weight may start: `Infinity` as long as that depends on what has not come back or is not
-   * logged yet, `NaN` if it never may.
+   * Returns when a request of this weight may start: `Infinity` as long as that depends on a release or on the log of a
+   * start, `NaN` if it never may.
    */
-  at(weight: Weight | undefined): number {
-    const most = this.concurrency;
+  availableAt(weight: Weight | undefined): number {
+    const max = this.concurrency;
     let at = this.until;
     const running = weighs(weight, 'concurrency');
-    if (this.out + running > most) at = running > most ? Number.NaN : Infinity;
+    if (this.out + running > max) at = running > max ? Number.NaN : Infinity;
     for (const meter of this.meters) {
-      at = Math.max(at, meter.at(weighs(weight, meter.rate.name)));
+      at = Math.max(at, meter.availableAt(weighs(weight, meter.rate.name)));
     }
     return at;
   }
 
-  /** When it will be as if nothing had ever started. */
+  /** Returns when the state will be as if nothing had ever started. */
   clearAt(): number {
     if (this.out > 0) return Infinity;
-    return this.meters.reduce((at, meter) => Math.max(at, meter.at(meter.most)), this.until);
+    return this.meters.reduce(
+      (at, meter) => Math.max(at, meter.availableAt(meter.max)),
+      this.until,
+    );
   }
 
   take(weight: Weight | undefined): void {
@@ -109,14 +117,14 @@ export class Rules {
     for (const meter of this.meters) meter.take(weighs(weight, meter.rate.name));
   }
 
-  /** Throws unless something of this weight may ever start. The label is what the message begins with. */
+  /** Throws unless a request of this weight can ever start. */
   check(weight: Weight | undefined, label: string): void {
-    const one = (name: string, most: number) => {
-      const least = typeof weight === 'object' ? 0 : 1;
-      const of = typeof weight === 'object' ? `weight.${name}` : 'weight';
-      checkInteger(label + of, weighs(weight, name), least, most);
+    const checkOne = (name: string, max: number) => {
+      const min = typeof weight === 'object' ? 0 : 1;
+      const argument = typeof weight === 'object' ? `weight.${name}` : 'weight';
+      checkInteger(label + argument, weighs(weight, name), min, max);
     };
-    one('concurrency', this.concurrency);
-    for (const meter of this.meters) one(meter.rate.name, meter.most);
+    checkOne('concurrency', this.concurrency);
+    for (const meter of this.meters) checkOne(meter.rate.name, meter.max);
   }
 }

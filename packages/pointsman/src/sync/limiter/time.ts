@@ -2,7 +2,7 @@
  * The time of a limiter, and its one timer.
  *
  * The time advances with the clock and with the timer: a timer that fires is evidence that its delay has passed, even
- * if the clock stands still. So a limiter works under fake timers, whichever of the platform's clocks they fake.
+ * if the clock stands still. So a limiter works under fake timers that fake only some of the platform's clocks.
  *
  * Invariants:
  * - `now` never goes back. A clock that goes back has been set or replaced: the time continues from `now`.
@@ -21,9 +21,9 @@ const EARLY = 2;
 const ERA = 2 ** 32;
 
 export class Time {
-  /** Whether time matters, or ever has. As long as it does not, no clock is read. */
-  matters = false;
-  /** The time that is known. */
+  /** Whether a rate or a penalty uses the time, or ever did. Until then the clock is not read. */
+  usesTime = false;
+  /** The last known time. */
   now = -Infinity;
   readonly #clock: ReplaceableClock;
   readonly #passed: () => void;
@@ -32,21 +32,18 @@ export class Time {
   /** The pending timer. Its callback compares itself with this field, so a timer that could not be cleared has no effect. */
   #timer: { readonly era: unknown; handle?: unknown } | undefined;
   #at = 0;
-  /** Whether the timer keeps the process alive. */
   #holding = false;
   /** The clock's era when its time was last seen to jump. */
   #era: unknown;
   /** The number of timers in a row that fired early for the same moment. */
   #early = 0;
 
-  /** `passed` is called when the timer has fired. */
   constructor(clock: ReplaceableClock, passed: () => void) {
     this.#clock = clock;
     this.#era = clock.era;
     this.#passed = passed;
   }
 
-  /** Whether the timer is set. */
   get armed(): boolean {
     return this.#timer !== undefined;
   }
@@ -56,9 +53,9 @@ export class Time {
     return this.#timer !== undefined && this.#timer.era !== this.#clock.era;
   }
 
-  /** The time as it is now; any while it does not matter. */
+  /** Reads the clock if the time is used, and returns `now`. */
   read(): number {
-    if (this.matters) {
+    if (this.usesTime) {
       const now = this.#clock.now() + this.#offset;
       // The common case. A clock that has been replaced goes back, or ahead by more.
       if (now >= this.now && now < this.now + 1) this.now = now;
@@ -78,12 +75,12 @@ export class Time {
     this.#era = era;
   }
 
-  /** Whether this moment is still to come. The clock is read only if that is not known. */
+  /** Whether this moment is ahead. Reads the clock only if the last known time does not decide it. */
   isAhead(at: number): boolean {
     return at > this.now && (at === Infinity || at > this.read());
   }
 
-  /** Sees to it that the timer fires at this moment, or a little earlier. */
+  /** Sets the timer to this moment, or leaves it at an earlier one. `holding`: whether it keeps the process alive. */
   arm(at: number, holding: boolean): void {
     if (this.#timer !== undefined) {
       const { isLost } = this;
@@ -103,7 +100,7 @@ export class Time {
     timer.handle = this.#clock.setTimeout(() => {
       if (this.#timer === timer) this.#fire();
     }, delay);
-    // It need not keep a process alive only to forget a key.
+    // To forget a key is no reason to keep the process alive.
     if (!holding) (timer.handle as { unref?(): void } | undefined)?.unref?.();
   }
 

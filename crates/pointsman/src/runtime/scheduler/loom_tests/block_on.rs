@@ -1,4 +1,4 @@
-//! Threads that block on a future of a runtime of several threads, and where their tasks are made.
+//! Models of `block_on` in a multi-thread runtime, and of the arenas that it borrows.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::loom::lock;
 use crate::task::test_util::Drops;
 
 #[test]
-fn a_thread_that_blocks_on_a_task_that_it_spawns_is_woken() {
+fn block_on_is_woken_by_a_task_that_it_spawned() {
     large_model(|| {
         let runtime = Running::new(1);
         let handle = runtime.handle.clone();
@@ -23,7 +23,7 @@ fn a_thread_that_blocks_on_a_task_that_it_spawns_is_woken() {
 }
 
 #[test]
-fn arenas_are_given_back_and_borrowed_again() {
+fn arenas_are_returned_and_borrowed_again() {
     large_model(|| {
         let runtime = Running::new(1);
         let spawn = |handle: super::Handle| async move { drop(handle.spawn(async {})) };
@@ -44,7 +44,7 @@ fn arenas_are_given_back_and_borrowed_again() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_thread_spawns_and_waits() {
+fn a_runtime_shuts_down_while_a_thread_in_block_on_spawns() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();

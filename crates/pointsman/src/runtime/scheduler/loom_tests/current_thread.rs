@@ -1,4 +1,4 @@
-//! The only slot of a runtime of the current thread, which passes from one thread to another.
+//! Models of the only slot of a current-thread runtime, which passes between threads in `block_on`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Running, block_on, large_model, model};
 use crate::task::yield_now;
 
 #[test]
-fn whoever_blocks_on_a_future_runs_tasks_and_is_woken() {
+fn a_thread_in_block_on_runs_tasks_and_is_woken() {
     model(|| {
         let runtime = Running::new(0);
         let handle = runtime.handle.clone();
@@ -26,7 +26,7 @@ fn whoever_blocks_on_a_future_runs_tasks_and_is_woken() {
 }
 
 #[test]
-fn a_slot_that_is_left_goes_to_one_that_waits_for_it() {
+fn a_released_slot_goes_to_a_waiting_thread() {
     model(|| {
         let runtime = Running::new(0);
         let shared = Arc::clone(runtime.shared());
@@ -43,11 +43,11 @@ fn a_slot_that_is_left_goes_to_one_that_waits_for_it() {
 }
 
 #[test]
-fn one_that_is_offered_the_slot_and_leaves_passes_it_on() {
+fn a_thread_that_declines_the_slot_passes_it_on() {
     model(|| {
         let runtime = Running::new(0);
         let shared = runtime.shared();
-        // The slot is held by this thread, and two wait for it or are about to.
+        // This thread holds the slot; two others wait for it or are about to.
         let held = shared.take_only_slot().unwrap();
         let (tx, rx) = crate::sync::oneshot::channel::<()>();
         let on = Arc::clone(shared);
@@ -64,7 +64,7 @@ fn one_that_is_offered_the_slot_and_leaves_passes_it_on() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_thread_has_the_slot() {
+fn a_runtime_shuts_down_while_a_thread_holds_the_slot() {
     large_model(|| {
         let runtime = Running::new(0);
         let shared = Arc::clone(runtime.shared());
@@ -77,7 +77,7 @@ fn a_runtime_ends_while_a_thread_has_the_slot() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_thread_waits_for_the_slot() {
+fn a_runtime_shuts_down_while_a_thread_waits_for_the_slot() {
     large_model(|| {
         let runtime = Running::new(0);
         let held = runtime.shared().take_only_slot().unwrap();

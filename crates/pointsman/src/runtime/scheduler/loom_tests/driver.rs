@@ -1,4 +1,4 @@
-//! Who waits for timers.
+//! Models of timers and the holder of the driver.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fn with_time(workers: usize) -> Running {
 }
 
 #[test]
-fn a_timer_that_is_registered_while_the_last_worker_goes_to_sleep_is_fired() {
+fn a_timer_registered_while_the_last_worker_falls_asleep_fires() {
     model(|| {
         let runtime = with_time(1);
         let time = Arc::clone(runtime.shared().time().unwrap());
@@ -21,7 +21,7 @@ fn a_timer_that_is_registered_while_the_last_worker_goes_to_sleep_is_fired() {
 }
 
 #[test]
-fn a_timer_that_a_task_registers_is_fired() {
+fn a_timer_registered_by_a_task_fires() {
     large_model(|| {
         let runtime = with_time(1);
         let time = Arc::clone(runtime.shared().time().unwrap());
@@ -34,9 +34,9 @@ fn a_timer_that_a_task_registers_is_fired() {
     });
 }
 
-/// The task blocks until the timer is fired: if its worker held the driver, the other has to take it.
+/// The task blocks until the timer fires: if its worker held the driver, the other worker must take it.
 #[test]
-fn a_holder_that_leaves_is_replaced() {
+fn a_blocked_holder_is_replaced() {
     large_model(|| {
         let runtime = with_time(2);
         let (tx, rx) = crate::sync::oneshot::channel::<()>();
@@ -53,7 +53,7 @@ fn a_holder_that_leaves_is_replaced() {
 }
 
 #[test]
-fn a_timer_is_fired_by_the_thread_that_has_the_only_slot() {
+fn the_holder_of_the_only_slot_fires_timers() {
     model(|| {
         let runtime = with_time(0);
         let time = Arc::clone(runtime.shared().time().unwrap());

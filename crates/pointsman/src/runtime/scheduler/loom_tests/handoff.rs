@@ -1,4 +1,4 @@
-//! Tasks that block in place, and those who take over their slots.
+//! Models of `block_in_place` and of the threads that take over vacant slots.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
 #[test]
-fn a_slot_whose_thread_waits_for_another_task_is_taken_over() {
+fn a_substitute_takes_over_a_vacant_slot() {
     large_model(|| {
         let runtime = Running::new(1);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -27,13 +27,13 @@ fn a_slot_whose_thread_waits_for_another_task_is_taken_over() {
 }
 
 #[test]
-fn what_is_queued_in_a_slot_that_becomes_vacant_is_run() {
+fn tasks_of_a_vacant_slot_run() {
     large_model(|| {
         let runtime = Running::new(1);
         let (tx, rx) = crate::sync::oneshot::channel();
         let handle = runtime.handle.clone();
         let blocked = runtime.handle.spawn(async move {
-            // In the slot's own queue.
+            // Queued at the slot itself.
             handle.spawn(async move { tx.send(()).unwrap() });
             handle
                 .shared
@@ -45,7 +45,7 @@ fn what_is_queued_in_a_slot_that_becomes_vacant_is_run() {
 }
 
 #[test]
-fn what_is_queued_in_a_slot_that_becomes_vacant_is_run_by_a_worker_that_sleeps() {
+fn a_sleeping_worker_runs_the_tasks_of_a_vacant_slot() {
     large_model(|| {
         let runtime = Running::new(2);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -61,9 +61,9 @@ fn what_is_queued_in_a_slot_that_becomes_vacant_is_run_by_a_worker_that_sleeps()
     });
 }
 
-/// What two threads put in one queue at once is seen by the model: its owner's part is a cell.
+/// Loom reports two threads that push to one queue at once, since `Queue::owner` is an `UnsafeCell`.
 #[test]
-fn a_vacant_slot_is_taken_over_or_taken_back_by_one_thread() {
+fn one_thread_takes_a_vacant_slot() {
     large_model(|| {
         let runtime = Running::new(1);
         let handle = runtime.handle.clone();
@@ -82,7 +82,7 @@ fn a_vacant_slot_is_taken_over_or_taken_back_by_one_thread() {
 }
 
 #[test]
-fn a_task_that_has_lost_its_slot_goes_on() {
+fn a_task_continues_without_its_slot() {
     large_model(|| {
         let runtime = Running::new(1);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -101,7 +101,7 @@ fn a_task_that_has_lost_its_slot_goes_on() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_slot_is_vacant() {
+fn a_runtime_shuts_down_while_a_slot_is_vacant() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();
@@ -115,7 +115,7 @@ fn a_runtime_ends_while_a_slot_is_vacant() {
             });
             drop(first);
             tx.send(()).unwrap();
-            // The end of the runtime ends the task that is waited for.
+            // The shutdown cancels the task that is awaited.
             handle
                 .shared
                 .block_in_place(|| loom::future::block_on(other).unwrap_err());
@@ -127,7 +127,7 @@ fn a_runtime_ends_while_a_slot_is_vacant() {
 }
 
 #[test]
-fn a_slot_that_becomes_vacant_after_the_end_has_begun_is_closed() {
+fn a_slot_that_becomes_vacant_during_the_shutdown_is_closed() {
     large_model(|| {
         let runtime = Arc::new(Running::new(1));
         let its_runtime = Arc::clone(&runtime);
@@ -148,7 +148,7 @@ fn a_slot_that_becomes_vacant_after_the_end_has_begun_is_closed() {
 }
 
 #[test]
-fn a_runtime_is_ended_by_a_task_that_blocks_in_place() {
+fn a_task_in_block_in_place_shuts_the_runtime_down() {
     large_model(|| {
         let runtime = Arc::new(Running::new(1));
         let other = runtime.handle.spawn(std::future::pending::<()>());
@@ -168,7 +168,7 @@ fn a_runtime_is_ended_by_a_task_that_blocks_in_place() {
 }
 
 #[test]
-fn a_thread_blocks_in_place_while_another_ends_the_runtime() {
+fn a_runtime_shuts_down_while_a_task_blocks_in_place() {
     large_model(|| {
         let runtime = Running::new(1);
         let shared = Arc::clone(runtime.shared());

@@ -1,4 +1,4 @@
-//! Who sleeps, who looks for work, and whom to wake.
+//! Models of sleeping, searching and calling workers.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn wait_for_call(idle: &Idle, parker: &ThreadParker) -> Searching {
 }
 
 #[test]
-fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
+fn a_task_injected_while_the_last_worker_falls_asleep_is_seen() {
     model(|| {
         let idle = Arc::new(Idle::new(2));
         let inject = Arc::new(Inject::new());
@@ -47,7 +47,7 @@ fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
 }
 
 #[test]
-fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
+fn a_worker_called_while_it_wakes_up_is_counted_once() {
     model(|| {
         let idle = Arc::new(Idle::new(2));
         idle.inc_awake();
@@ -58,10 +58,10 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
             let parker = ThreadParker::current();
             its_idle.sleep(0, &parker, None);
             let woken = match its_work.load(Relaxed) {
-                0 => WakeReason::Called(wait_for_call(&its_idle, &parker)),
+                0 => WakeReason::Notified(wait_for_call(&its_idle, &parker)),
                 _ => its_idle.wake(0, &parker),
             };
-            if let WakeReason::Called(searching) = woken {
+            if let WakeReason::Notified(searching) = woken {
                 its_idle.end_search(searching);
             }
         });
@@ -74,9 +74,9 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
     });
 }
 
-/// One is called that has woken by itself meanwhile, and goes to sleep again as something else is brought.
+/// A worker is called, falls asleep again after its search, and a task is injected meanwhile.
 #[test]
-fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
+fn a_stale_call_does_not_hide_a_later_one() {
     model(|| {
         let idle = Arc::new(Idle::new(2));
         let inject = Arc::new(Inject::new());
@@ -99,12 +99,12 @@ fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
             }
         });
         let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
-        let bringing = thread::spawn(move || {
+        let producer = thread::spawn(move || {
             its_inject.push(entry).unwrap();
             its_idle.notify_remote();
         });
         idle.call_one();
-        bringing.join().unwrap();
+        producer.join().unwrap();
         sleeper.join().unwrap();
         numbers(inject.take());
         bench.close().check();
@@ -112,12 +112,12 @@ fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
 }
 
 #[test]
-fn one_at_a_time_looks_for_work() {
+fn one_worker_searches_at_a_time() {
     model(|| {
         let idle = Arc::new(Idle::new(4));
         let count = Arc::new(AtomicUsize::new(0));
         let search = |idle: &Idle, count: &AtomicUsize, searching: Searching| {
-            assert_eq!(count.fetch_add(1, Relaxed), 0, "two look for work");
+            assert_eq!(count.fetch_add(1, Relaxed), 0, "two workers search");
             count.fetch_sub(1, Relaxed);
             idle.end_search(searching);
         };

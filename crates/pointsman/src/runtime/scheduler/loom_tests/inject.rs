@@ -1,4 +1,4 @@
-//! The queue for what comes from outside.
+//! Models of the inject queue.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use loom::thread;
 
 use super::{assert_all, is_in_order, model, numbers};
 use crate::runtime::inject::Inject;
+use crate::task::id::Id;
+use crate::task::raw::Notified;
 use crate::task::test_util::Workbench;
-use crate::task::{Id, Notified};
 
 #[test]
-fn what_is_brought_is_taken_once_and_in_order() {
+fn each_entry_is_taken_once_and_in_order() {
     model(|| {
         let bench = Workbench::new();
         let inject = Arc::new(Inject::new());
@@ -37,14 +38,14 @@ fn what_is_brought_is_taken_once_and_in_order() {
 }
 
 #[test]
-fn what_comes_when_it_is_closed_is_given_back() {
+fn a_closed_queue_returns_the_entry() {
     model(|| {
         let bench = Workbench::new();
         let inject = Arc::new(Inject::new());
         let entries = bench.entries(2);
         let all: Vec<Id> = entries.iter().map(|entry| entry.task.id()).collect();
         let to = Arc::clone(&inject);
-        let bringing = thread::spawn(move || {
+        let pushing = thread::spawn(move || {
             let back: Vec<Notified> = entries
                 .into_iter()
                 .filter_map(|entry| to.push(entry).err())
@@ -54,7 +55,7 @@ fn what_comes_when_it_is_closed_is_given_back() {
         let from = Arc::clone(&inject);
         let taking = thread::spawn(move || numbers(from.take()));
         let mut seen = numbers(inject.close());
-        seen.extend(bringing.join().unwrap());
+        seen.extend(pushing.join().unwrap());
         seen.extend(taking.join().unwrap());
         assert_all(seen, all);
         assert!(numbers(inject.take()).is_empty());

@@ -1,6 +1,7 @@
-//! Models of the scheduler: every order in which its threads can meet.
+//! Loom models of the scheduler. Loom runs each model in all orders of its threads' steps, up to the configured number of
+//! preemptions.
 //!
-//! No time passes here: what is woken in the end may not rely on a tick, and the watchdog looks at nothing.
+//! No time passes in a model and the watchdog does not run, so a task that is woken must not depend on a tick.
 
 mod block_on;
 mod current_thread;
@@ -19,20 +20,23 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::super::builder::Config;
+use super::super::config::Config;
 use super::super::handle::Handle;
-use super::{Shared, run_worker};
-use crate::task::{Id, JoinHandle, Notified};
+use super::super::id::Id as RuntimeId;
+use super::Shared;
+use crate::task::id::Id;
+use crate::task::join::JoinHandle;
+use crate::task::raw::Notified;
 use crate::time;
 
-/// Like `loom::model`, for those that go on for longer.
+/// As `loom::model`, with more branches.
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
     builder.check(run);
 }
 
-/// Of three threads that all go on for long: their orders are too many, and are tried for a while.
+/// For models with too many orders, such as those of three busy threads: tries orders for a second.
 fn large_model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
@@ -43,7 +47,7 @@ fn large_model(run: impl Fn() + Sync + Send + 'static) {
 
 // --- entries ---
 
-/// The numbers of the tasks of these entries, which are given up.
+/// Gives up the entries and returns the ids of their tasks.
 fn numbers(entries: impl IntoIterator<Item = Notified>) -> Vec<Id> {
     let give_up = |entry: Notified| {
         let id = entry.task.id();
@@ -53,7 +57,7 @@ fn numbers(entries: impl IntoIterator<Item = Notified>) -> Vec<Id> {
     entries.into_iter().map(give_up).collect()
 }
 
-/// Each number once, in no particular order.
+/// Asserts that both have the same ids, in any order.
 fn assert_all(mut seen: Vec<Id>, mut expected: Vec<Id>) {
     seen.sort_by_key(Id::to_string);
     expected.sort_by_key(Id::to_string);
@@ -67,7 +71,7 @@ fn is_in_order(all: &[Id], part: &[Id]) -> bool {
 
 // --- a runtime ---
 
-/// Ends the runtime as its owner does, whose workers these are.
+/// A runtime with its worker threads, which `end` shuts down as `Runtime` does.
 struct Running {
     handle: Handle,
     workers: Vec<thread::JoinHandle<()>>,
@@ -82,14 +86,14 @@ impl Running {
         workers: usize,
         time: impl FnOnce(Weak<Shared>) -> Option<Arc<time::Driver>>,
     ) -> Self {
-        let config = Config::of_model(workers, 1, Duration::ZERO);
+        let config = Config::for_model(workers, 1, Duration::ZERO);
         let handle = Handle {
-            shared: Shared::new(1, config, time, None),
+            shared: Shared::new(RuntimeId::next(), config, time, None),
         };
         let workers = (0..workers)
             .map(|index| {
                 let handle = handle.clone();
-                thread::spawn(move || run_worker(&handle, index))
+                thread::spawn(move || handle.shared.run_worker(index))
             })
             .collect();
         Self { handle, workers }
@@ -119,19 +123,19 @@ impl Running {
             driver.shutdown();
         }
         self.handle.shared.blocking.close();
-        self.handle.shared.blocking.wait(&self.handle, None);
+        self.handle.shared.blocking.wait(&self.handle.shared, None);
         let shared = Arc::downgrade(&self.handle.shared);
         drop(self.handle);
-        assert_eq!(shared.strong_count(), 0, "the runtime is still there");
+        assert_eq!(shared.strong_count(), 0, "the runtime was not freed");
     }
 }
 
-/// Blocks on a future as a user of the runtime does.
+/// Blocks on a future of the runtime.
 fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     shared.block_on(pin!(future))
 }
 
-/// Waits without a runtime.
+/// Blocks on a task outside of the runtime.
 fn wait<T>(handle: JoinHandle<T>) -> T {
     match loom::future::block_on(handle) {
         Ok(output) => output,

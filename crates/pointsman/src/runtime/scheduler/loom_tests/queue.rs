@@ -1,4 +1,4 @@
-//! The queue of a slot, whose owner puts in while others take.
+//! Models of the queue of a slot: the owner pushes while other threads take.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn pop_all(queue: &Queue) -> Vec<Id> {
 }
 
 #[test]
-fn a_queue_that_grows_while_others_take_loses_nothing() {
+fn loses_no_entry_while_it_grows_and_others_pop() {
     model(|| {
         let bench = Workbench::new();
         let queue = Arc::new(Queue::new());
@@ -27,7 +27,7 @@ fn a_queue_that_grows_while_others_take_loses_nothing() {
             })
             .collect();
         for entry in entries {
-            // SAFETY: only this thread puts in.
+            // SAFETY: this thread is the owner; the others only take.
             unsafe { queue.push(entry) };
         }
         let mut seen = pop_all(&queue);
@@ -41,28 +41,28 @@ fn a_queue_that_grows_while_others_take_loses_nothing() {
 }
 
 #[test]
-fn what_is_stolen_is_nobody_elses() {
+fn a_stolen_entry_has_one_owner() {
     model(|| {
         let bench = Workbench::new();
         let queue = Arc::new(Queue::new());
         let entries = bench.entries(5);
         let all: Vec<Id> = entries.iter().map(|entry| entry.task.id()).collect();
         let mut entries = entries.into_iter();
-        // SAFETY: only this thread puts in.
+        // SAFETY: this thread is the owner; the thief only steals.
         entries.by_ref().take(2).for_each(|entry| unsafe {
             queue.push(entry);
         });
         let victim = Arc::clone(&queue);
         let thief = thread::spawn(move || {
             let own = Queue::new();
-            // SAFETY: the queue is this thread's.
+            // SAFETY: this thread owns `own`.
             let first = unsafe { victim.steal(&own) };
             let mut stolen = numbers(first);
             stolen.extend(pop_all(&own));
             stolen
         });
         let mut seen = numbers(queue.pop());
-        // SAFETY: as above.
+        // SAFETY: this thread is the owner; the thief only steals.
         entries.for_each(|entry| unsafe {
             queue.push(entry);
         });
@@ -77,14 +77,14 @@ fn what_is_stolen_is_nobody_elses() {
 }
 
 #[test]
-fn two_may_steal_at_once() {
+fn two_thieves_steal_at_once() {
     model(|| {
         let bench = Workbench::new();
         let queue = Arc::new(Queue::new());
         let entries = bench.entries(4);
         let all: Vec<Id> = entries.iter().map(|entry| entry.task.id()).collect();
         for entry in entries {
-            // SAFETY: only this thread puts in.
+            // SAFETY: this thread is the owner; the others only take.
             unsafe { queue.push(entry) };
         }
         let thieves: Vec<_> = (0..2)
@@ -92,7 +92,7 @@ fn two_may_steal_at_once() {
                 let victim = Arc::clone(&queue);
                 thread::spawn(move || {
                     let own = Queue::new();
-                    // SAFETY: the queue is this thread's.
+                    // SAFETY: this thread owns `own`.
                     let first = unsafe { victim.steal(&own) };
                     let mut stolen = numbers(first);
                     stolen.extend(pop_all(&own));
@@ -112,7 +112,7 @@ fn two_may_steal_at_once() {
 }
 
 #[test]
-fn a_slot_is_not_used_again_before_it_was_read() {
+fn a_slot_is_reused_only_after_it_was_read() {
     model(|| {
         let bench = Workbench::new();
         let queue = Arc::new(Queue::new());
@@ -126,7 +126,7 @@ fn a_slot_is_not_used_again_before_it_was_read() {
         });
         let mut seen = Vec::new();
         for entry in entries {
-            // SAFETY: only this thread puts in.
+            // SAFETY: this thread is the owner; the others only take.
             unsafe { queue.push(entry) };
             seen.extend(numbers(queue.pop()));
         }

@@ -1,4 +1,4 @@
-//! A runtime whose tasks come from outside, and its end.
+//! Models of a runtime whose tasks come from other threads, of the end of a search, and of the shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,13 +8,13 @@ use loom::thread;
 
 use super::super::idle::Outcome;
 use super::super::worker::{Next, Worker};
-use super::{Config, Handle, Running, Shared, large_model, model, wait};
+use super::{Config, Handle, Running, RuntimeId, Shared, large_model, model, wait};
 use crate::park::ThreadParker;
 use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
 #[test]
-fn a_task_that_is_brought_from_outside_is_not_slept_on() {
+fn an_injected_task_runs() {
     large_model(|| {
         let runtime = Running::new(1);
         assert_eq!(wait(runtime.handle.spawn(async { 7 })), 7);
@@ -23,7 +23,7 @@ fn a_task_that_is_brought_from_outside_is_not_slept_on() {
 }
 
 #[test]
-fn two_that_are_brought_at_once_are_not_slept_on() {
+fn two_tasks_injected_at_once_run() {
     large_model(|| {
         let runtime = Running::new(1);
         let handle = runtime.handle.clone();
@@ -34,7 +34,7 @@ fn two_that_are_brought_at_once_are_not_slept_on() {
     });
 }
 
-/// Does the work of the watchdog's ticks, if it was armed.
+/// Does the work of the watchdog, if it was armed.
 fn watch(shared: &Shared) {
     if shared.watchdog.was_armed.load(Relaxed) {
         while !shared.inject.is_empty() {
@@ -44,10 +44,10 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// A task that is enqueued while a worker searches is left to that search, even if the worker goes to sleep after it. As
+/// A task that is injected while a worker searches is left to that search, even if the worker then falls asleep. As
 /// many threads as there are cores poll futures of `block_on`, so a sleeping worker is not woken for a task otherwise.
 #[test]
-fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() {
+fn a_task_injected_while_a_searcher_falls_asleep_runs() {
     model(|| {
         let runtime = Running::new(1);
         let idle = &runtime.shared().idle;
@@ -59,11 +59,11 @@ fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() 
     });
 }
 
-/// A worker ends a search while `enqueue` runs in this thread, which stands for the other worker of the runtime: it is
-/// awake, or sleeps. What was left to the search has another worker called, or is watched.
+/// Ends a search while `enqueue` runs on this thread, which stands for the other worker of the runtime: it is awake or
+/// sleeps. For a task that was left to the search, another worker is called or the watchdog is armed.
 fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -> Outcome) {
-    let config = Config::of_model(2, 1, Duration::ZERO);
-    let shared = Shared::new(1, config, |_| None, None);
+    let config = Config::for_model(2, 1, Duration::ZERO);
+    let shared = Shared::new(RuntimeId::next(), config, |_| None, None);
     let runtime = Running {
         handle: Handle { shared },
         workers: Vec::new(),
@@ -85,26 +85,25 @@ fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -
     searcher.join().unwrap();
     let is_watched = runtime.shared().watchdog.was_armed.load(Relaxed);
     let is_called = idle.take_call(&parker).is_some();
-    assert!(is_called || is_watched || outcome == Outcome::NotCalled);
+    assert!(is_called || is_watched || outcome == Outcome::Unattended);
     runtime.shared().close_slots_from(0);
     runtime.end();
 }
 
-/// The worker that ends a search may run code of the user next, a hook or a waker: it leaves to another what was left to
-/// its search.
+/// The worker that ends a search may run user code next, a hook or a waker. So it leaves the task to another worker.
 #[test]
-fn a_task_that_is_brought_while_a_worker_ends_a_search_is_left_to_another() {
+fn a_task_injected_while_a_search_ends_is_left_to_another_worker() {
     model(|| {
         while_a_search_ends(Next::Work, true, |handle| {
             drop(handle.spawn(async {}));
-            Outcome::Done
+            Outcome::Attended
         });
     });
 }
 
-/// A worker that queues tasks and sees a search wakes no worker: they are watched when the search ends.
+/// A worker that queues tasks and sees a search wakes no worker: the tasks are watched when the search ends.
 #[test]
-fn tasks_that_a_worker_queues_while_another_ends_a_search_are_watched() {
+fn tasks_queued_locally_while_a_search_ends_are_watched() {
     for next in [Next::Work, Next::Sleep] {
         model(move || {
             while_a_search_ends(next, false, |handle| handle.shared.idle.notify_local(8, 0))
@@ -113,7 +112,7 @@ fn tasks_that_a_worker_queues_while_another_ends_a_search_are_watched() {
 }
 
 #[test]
-fn a_task_behind_one_that_blocks_is_run_by_another_worker() {
+fn a_task_behind_a_blocked_worker_runs() {
     large_model(|| {
         let runtime = Running::new(2);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -127,7 +126,7 @@ fn a_task_behind_one_that_blocks_is_run_by_another_worker() {
 }
 
 #[test]
-fn a_task_is_woken_from_outside() {
+fn a_task_woken_by_another_thread_runs() {
     large_model(|| {
         let runtime = Running::new(1);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -139,29 +138,29 @@ fn a_task_is_woken_from_outside() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_task_is_brought() {
+fn a_runtime_shuts_down_while_a_task_is_injected() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();
         let witness = drops.witness();
         let handle = runtime.handle.clone();
-        let bringing = thread::spawn(move || {
+        let producer = thread::spawn(move || {
             let task = handle.spawn(async move {
                 yield_now().await;
                 drop(witness);
             });
-            // It is ended in any case.
+            // Cancelled or complete.
             let _ = loom::future::block_on(task);
         });
         runtime.shared().begin_shutdown();
-        bringing.join().unwrap();
+        producer.join().unwrap();
         runtime.end();
         assert_eq!(drops.count(), 1);
     });
 }
 
 #[test]
-fn a_runtime_ends_while_a_task_spawns_another() {
+fn a_runtime_shuts_down_while_a_task_spawns_another() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();

@@ -1,4 +1,4 @@
-//! When the watchdog looks.
+//! A model of the watchdog's rest.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::super::watchdog::Armed;
 use super::model;
 use crate::loom::Parker;
 
-/// Queues something two times, which is seen each time.
+/// A task is queued twice, and the watchdog sees it each time.
 #[test]
-fn what_is_queued_while_the_watchdog_goes_to_rest_is_seen() {
+fn a_task_queued_while_the_watchdog_goes_to_rest_is_seen() {
     model(|| {
         let state = Arc::new((Armed::new(), Parker::current(), AtomicUsize::new(0)));
         let its_state = Arc::clone(&state);
         let watchdog = thread::spawn(move || {
             let (armed, parker, queued) = &*its_state;
-            // Armed by the first, which has woken it.
+            // The first task arms and wakes the watchdog.
             parker.park(None);
             let mut seen = 0;
             loop {
@@ -33,7 +33,7 @@ fn what_is_queued_while_the_watchdog_goes_to_rest_is_seen() {
         let (armed, parker, queued) = &*state;
         for number in 1..=2 {
             queued.store(number, Relaxed);
-            // Instead of the time that a tick takes.
+            // Replaces the time that a tick takes.
             fence(SeqCst);
             if !armed.is_set() && !armed.set() {
                 parker.unpark();

@@ -1,35 +1,38 @@
 /**
- * The law of the limiter in its plainest form: every start that ever was is kept, and every question is answered by
- * going through all of them. Time is told, one millisecond after the other.
+ * The reference model of the limiter: keeps every start, and answers every question by going through all of them. The
+ * test sets the time, one millisecond after the other.
  */
 
 import type { Rate } from '../rates.js';
-import { type Limits, type Weight, weighs } from '../rules.js';
+import type { Limits, Weight } from '../rules.js';
 
 export interface Wish {
   readonly id: number;
   readonly key: unknown;
-  priority: number;
+  readonly priority: number;
   readonly weight: Weight;
 }
 
-export type Outcome = 'full' | 'aborted' | 'cancelled' | 'too much';
+export type Outcome = 'full' | 'aborted' | 'too much';
 
 interface Start {
   readonly at: number;
   readonly weight: Weight;
 }
 
+const weighs = (weight: Weight, name: string): number =>
+  typeof weight === 'number' ? weight : (weight[name] ?? 1);
+
 const nameOf = (rate: Rate): string => rate.name ?? 'rate';
 
-/** Rules, and all that ever started under them. */
+/** Rules, and everything that has started under them. */
 class Book {
   out = 0;
   until = Number.NEGATIVE_INFINITY;
   readonly starts: Start[] = [];
   concurrency: number;
   rates: Rate[];
-  /** Of each bucket, when it is full. */
+  /** When each bucket is full. */
   readonly full: number[] = [];
 
   constructor(limits: Limits) {
@@ -51,7 +54,7 @@ class Book {
     this.rates = rates;
   }
 
-  /** How much of the window that ends now has been used. */
+  /** The weight that has started in the window that ends now. */
   used(rate: Rate, now: number): number {
     return this.starts
       .filter(({ at }) => at + rate.per > now)
@@ -88,7 +91,7 @@ class Book {
     });
   }
 
-  /** Whether it is as if nothing had ever started. */
+  /** Whether the state is as if nothing had ever started. */
   isClear(now: number): boolean {
     return (
       this.out === 0 &&
@@ -127,13 +130,13 @@ export class ModelLimiter {
   readonly #options: ModelOptions;
   #perKey: Limits;
   #turn = 0;
-  readonly #told: (id: number, outcome: Outcome | 'started') => void;
+  readonly #report: (id: number, outcome: Outcome | 'started') => void;
 
-  constructor(options: ModelOptions, told: (id: number, outcome: Outcome | 'started') => void) {
+  constructor(options: ModelOptions, report: (id: number, outcome: Outcome | 'started') => void) {
     this.shared = new Book(options);
     this.#perKey = options.perKey ?? {};
     this.#options = options;
-    this.#told = told;
+    this.#report = report;
   }
 
   get waiting(): number {
@@ -153,7 +156,7 @@ export class ModelLimiter {
 
   request(wish: Wish): void {
     const { maxWaiting, whenFull } = this.#options;
-    const refuse = () => this.#told(wish.id, 'full');
+    const refuse = () => this.#report(wish.id, 'full');
     this.#join(wish);
     this.settle();
     const lane = this.#laneOf(wish.key);
@@ -190,27 +193,16 @@ export class ModelLimiter {
     this.settle();
   }
 
-  /** Takes somebody out who waits. */
+  /** Removes a waiting request. */
   leave(id: number, outcome: Outcome, settles = true): void {
     for (const { waiting } of this.lanes.values()) {
       const index = waiting.findIndex((wish) => wish.id === id);
       if (index < 0) continue;
       waiting.splice(index, 1);
-      this.#told(id, outcome);
+      this.#report(id, outcome);
       if (settles) this.settle();
       return;
     }
-  }
-
-  move(id: number, priority: number): void {
-    for (const { waiting } of this.lanes.values()) {
-      const index = waiting.findIndex((wish) => wish.id === id);
-      if (index < 0) continue;
-      const [wish] = waiting.splice(index, 1) as [Wish];
-      wish.priority = priority;
-      waiting.push(wish);
-    }
-    this.settle();
   }
 
   penalize(ms: number, key: unknown): void {
@@ -228,7 +220,7 @@ export class ModelLimiter {
     this.settle();
   }
 
-  /** Lets in all whose turn it is and who may. */
+  /** Starts the requests that have the turn and may start. */
   settle(): void {
     for (;;) {
       const [lane] = [...this.lanes.values()]
@@ -255,7 +247,7 @@ export class ModelLimiter {
 
   #take(lane: ModelLane, wish: Wish, outcome: Outcome | 'started'): void {
     lane.waiting.splice(lane.waiting.indexOf(wish), 1);
-    this.#told(wish.id, outcome);
+    this.#report(wish.id, outcome);
   }
 
   #join(wish: Wish): void {

@@ -1,7 +1,7 @@
-//! The machine: workers on cores of their own, whose steps take the time that [`Costs`] says.
+//! The simulated machine: workers, each on a core of its own, whose steps take the time that [`Costs`] gives.
 //!
-//! It does what `worker`, `steal`, `park`, `idle` and `watchdog` do, in their order, but one step at a time: what
-//! happens within a step is not divided. Threads that bring tasks, and the watchdog, have cores of their own.
+//! It follows `worker`, `steal`, `park`, `idle` and `watchdog`, one step at a time; a step is atomic. Producers outside
+//! of the runtime and the watchdog have cores of their own.
 
 mod idle;
 mod search;
@@ -14,31 +14,30 @@ use std::time::Duration;
 pub(super) use self::watch::TICK;
 use self::watch::Watch;
 use super::super::{Mode, Pace, QUANTUM, Workers};
-use super::rules::{MOST_NEWEST_FIRST, Rules};
+use super::rules::{MAX_NEWEST_FIRST, Rules};
 use super::workload::{Random, Workload};
 use super::{Costs, Measured};
 
-/// Of a run that comes to an end.
-const MOST_EVENTS: u64 = 10_000_000;
+/// The limit for a run; a run with more events does not terminate.
+const MAX_EVENTS: u64 = 10_000_000;
 
-enum State {
+enum WorkerState {
     Asleep,
-    /// It was called, and is not there yet.
+    /// Called, and not awake yet.
     Called,
-    /// It looks for work until then.
+    /// Searching until this time.
     Searching {
         until: u64,
-        looks: u32,
     },
-    /// It has seen work while it fell asleep, and looks once more.
+    /// Has seen a task while it fell asleep, and looks again.
     LooksAgain,
-    /// It has found something.
+    /// Has found a task.
     Found {
         has_searched: bool,
     },
     /// Between two tasks.
     Free,
-    /// It runs this task, and has so many of its forks still to queue.
+    /// Runs this task, and queues its forks from `next` on.
     Forks {
         task: usize,
         next: usize,
@@ -49,35 +48,32 @@ enum State {
 }
 
 struct Worker {
-    state: State,
+    state: WorkerState,
     queue: VecDeque<usize>,
-    /// Of Tokio: the newest task, and how often in a row there was one.
+    /// Tokio's LIFO slot, and how often in a row it was used.
     newest: Option<usize>,
     newest_first: u32,
-    /// What it has taken somewhere and not queued yet.
+    /// Tasks that were taken and not queued yet.
     hand: Vec<usize>,
-    /// Of Tokio: what it has found, which no thief can take.
+    /// Tokio: a task that was found, which no thief can take.
     found: Option<usize>,
-    /// How many tasks were taken out of the queue.
+    /// The number of tasks taken from the queue.
     taken: usize,
-    few: usize,
+    wake_threshold: usize,
     pace: Pace,
     since: u64,
-    /// Of the present quantum.
+    /// The number of polls in this quantum.
     polls: u32,
     interval: u32,
-    /// How many looks of thieves there had been when it last touched its queue.
+    /// The number of looks by thieves at the last access to the queue.
     looks_seen: u64,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The next task comes from outside.
     Arrival(usize),
     Worker(usize),
-    Tick {
-        generation: u64,
-    },
+    Tick { generation: u64 },
 }
 
 pub(super) struct Machine<'a> {
@@ -101,25 +97,25 @@ pub(super) struct Machine<'a> {
     waits: Vec<u64>,
     last_end: u64,
     looks: u64,
-    /// Processor time.
+    /// In processor time.
     searched: u64,
     overhead: u64,
-    /// When so many ran a task at once for the first time.
+    /// When this number of workers first ran tasks at once, by index.
     reached: Vec<u64>,
     at_work: usize,
 }
 
-/// Runs a workload on so many cores, with a worker each, that all sleep at first.
+/// Runs a workload on `cores` cores with a worker each. All workers sleep at first.
 pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs) -> Measured {
     let worker = |_| Worker {
-        state: State::Asleep,
+        state: WorkerState::Asleep,
         queue: VecDeque::new(),
         newest: None,
         newest_first: 0,
         hand: Vec::new(),
         found: None,
         taken: 0,
-        few: 0,
+        wake_threshold: 0,
         pace: Pace::new(),
         since: 0,
         polls: 0,
@@ -184,8 +180,8 @@ impl Machine<'_> {
         while let Some(Reverse((time, _, event))) = self.events.pop() {
             self.now = time;
             assert!(
-                self.event_count < MOST_EVENTS,
-                "workers are busy with nothing"
+                self.event_count < MAX_EVENTS,
+                "workers are busy without tasks"
             );
             match event {
                 Event::Arrival(index) => self.arrive(index),
@@ -222,30 +218,30 @@ impl Machine<'_> {
 
     // --- a worker ---
 
-    /// How long its next step takes, with what is to be seen of it at its end. `None`: it waits to be called.
+    /// The duration of the worker's next step. `None` if it waits for a call.
     fn step(&mut self, index: usize) -> Option<u64> {
         match self.workers[index].state {
-            State::Asleep => None,
-            State::Called => Some(self.begin_search(index)),
-            State::Searching { until, looks } => self.search(index, until, looks),
-            State::LooksAgain => {
+            WorkerState::Asleep => None,
+            WorkerState::Called => Some(self.begin_search(index)),
+            WorkerState::Searching { until } => self.search(index, until),
+            WorkerState::LooksAgain => {
                 let took = self.look(index).unwrap_or(0);
                 self.overhead += took;
-                self.workers[index].state = State::Found {
+                self.workers[index].state = WorkerState::Found {
                     has_searched: false,
                 };
                 Some(took)
             }
-            State::Found { has_searched } => Some(self.begin_anew(index, has_searched)),
-            State::Free => self.next(index),
-            State::Forks { task, next } => Some(self.fork(index, task, next)),
-            State::Ends { task } => Some(self.end(index, task)),
+            WorkerState::Found { has_searched } => Some(self.begin_anew(index, has_searched)),
+            WorkerState::Free => self.next(index),
+            WorkerState::Forks { task, next } => Some(self.fork(index, task, next)),
+            WorkerState::Ends { task } => Some(self.end(index, task)),
         }
     }
 
     fn begin_quantum(&mut self, index: usize) {
         let worker = &mut self.workers[index];
-        worker.state = State::Free;
+        worker.state = WorkerState::Free;
         worker.since = self.now;
         worker.polls = 0;
         worker.interval = self.rules.interval(&worker.pace);
@@ -281,7 +277,7 @@ impl Machine<'_> {
             self.reached.push(self.now + took);
         }
         let next = self.workload.tasks[task].forks.start;
-        self.workers[index].state = State::Forks { task, next };
+        self.workers[index].state = WorkerState::Forks { task, next };
         Some(took)
     }
 
@@ -297,7 +293,7 @@ impl Machine<'_> {
         Some(task)
     }
 
-    /// What thieves cost who have looked at its queue since it last touched that.
+    /// The cost of the cache misses that thieves have caused since the last access to the queue.
     fn disturbance(&mut self, index: usize) -> u64 {
         let worker = &mut self.workers[index];
         let was_touched = worker.looks_seen != self.looks;
@@ -311,12 +307,12 @@ impl Machine<'_> {
             return;
         }
         let elapsed = self.now - worker.since;
-        // `few` is that of another quantum if time is measured in other units.
+        // Scales the threshold if the quantum is not [`QUANTUM`].
         let scaled = elapsed * QUANTUM.as_nanos() as u64 / self.costs.quantum;
         worker
             .pace
             .update(worker.polls, Duration::from_nanos(scaled));
-        worker.few = worker.pace.few();
+        worker.wake_threshold = worker.pace.wake_threshold();
         worker.since = self.now;
     }
 
@@ -331,16 +327,19 @@ impl Machine<'_> {
         self.workers[index].queue.extend(taken);
         *took += self.costs.miss + self.costs.push * count as u64;
         if count > 1 && !self.rules.is_tokio() {
-            *took += self.notify(self.workers[index].queue.len() + 1, self.workers[index].few);
+            *took += self.notify(
+                self.workers[index].queue.len() + 1,
+                self.workers[index].wake_threshold,
+            );
         }
         first
     }
 
-    /// Queues a fork, or computes if there are no more.
+    /// Queues a fork, or computes after the last one.
     fn fork(&mut self, index: usize, task: usize, next: usize) -> u64 {
         let known = &self.workload.tasks[task];
         if next < known.forks.end {
-            self.workers[index].state = State::Forks {
+            self.workers[index].state = WorkerState::Forks {
                 task,
                 next: next + 1,
             };
@@ -348,7 +347,7 @@ impl Machine<'_> {
             self.overhead += took;
             return took;
         }
-        self.workers[index].state = State::Ends { task };
+        self.workers[index].state = WorkerState::Ends { task };
         known.computes + known.blocks
     }
 
@@ -364,24 +363,24 @@ impl Machine<'_> {
                 self.overhead += took;
             }
         }
-        self.workers[index].state = State::Free;
+        self.workers[index].state = WorkerState::Free;
         took
     }
 
-    /// A task that has become ready is queued where it was made so.
+    /// A task that becomes ready is queued at the worker that made it ready.
     fn queue(&mut self, index: usize, task: usize) -> u64 {
         self.ready_since[task] = self.now;
         let took = self.costs.push + self.disturbance(index);
         let worker = &mut self.workers[index];
         let mut queued = Some(task);
-        if self.rules.is_tokio() && worker.newest_first < MOST_NEWEST_FIRST {
+        if self.rules.is_tokio() && worker.newest_first < MAX_NEWEST_FIRST {
             queued = worker.newest.replace(task);
         }
         let Some(queued) = queued else {
             return took;
         };
         worker.queue.push_back(queued);
-        let (waiting, few) = (worker.queue.len(), worker.few);
-        took + self.notify(waiting, few)
+        let (waiting, wake_threshold) = (worker.queue.len(), worker.wake_threshold);
+        took + self.notify(waiting, wake_threshold)
     }
 }

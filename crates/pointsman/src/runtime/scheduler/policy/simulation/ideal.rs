@@ -1,5 +1,5 @@
-//! What no scheduler can beat by much: each task begins on a free core in the order in which they became ready, and
-//! nothing but the tasks costs anything.
+//! An ideal scheduler: each task starts on a free core in the order in which the tasks became ready, and only the tasks
+//! take time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,7 +10,7 @@ use super::workload::Workload;
 pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
     let tasks = &workload.tasks;
     let mut needs: Vec<usize> = tasks.iter().map(|task| task.needs).collect();
-    // When which task comes from outside, or is over.
+    // The times at which tasks are injected or end.
     let mut arrivals = workload.arrivals.iter().peekable();
     let mut ends: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     let mut ready = VecDeque::new();
@@ -25,7 +25,7 @@ pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
         };
         now = next;
         if next_end == Some(now) {
-            let Reverse((_, index)) = ends.pop().expect("it was seen");
+            let Reverse((_, index)) = ends.pop().expect("the loop has peeked at it");
             free += 1;
             if let Some(then) = tasks[index].then {
                 needs[then] -= 1;

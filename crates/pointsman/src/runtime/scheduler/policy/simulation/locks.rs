@@ -1,17 +1,16 @@
-//! What one lock costs on many cores, where all threads use it as often as they can: for the timers and the blocking
-//! pool.
+//! Estimates the cost of one lock on many cores that use it all the time, for the timers and the blocking pool.
 //!
-//! An estimate, no measurement. A lock that is passed from core to core carries its cache line, and those that it
-//! guards, with it; that takes longer the more cores there are, and a change of one word by all takes one such passage
-//! each. So the line, not the processor, is what all wait for: it is passed on in turn, in the order of those who ask.
-//! Real locks are not fair, and threads that fall asleep at one make it dearer.
+//! This is an estimate, not a measurement. A lock that passes from core to core moves its cache line and those that it
+//! guards; that takes longer on more cores. An atomic change of one word by all cores moves one line each. So the cores
+//! wait for the line, which is passed on in the order of the requests. Real locks are not fair, and threads that sleep
+//! at a lock make it more expensive.
 
 use std::collections::VecDeque;
 
 use super::workload::Random;
 
-/// How long a cache line is on its way from one core to another, on average over such a machine. Two cores share a
-/// cache, 64 are several groups of cores, and 128 two processors.
+/// The average time to move a cache line between two cores. Two cores share a cache, 64 are several groups of cores,
+/// and 128 are two processors.
 fn passage(cores: usize) -> u64 {
     match cores {
         0..=2 => 30,
@@ -22,33 +21,33 @@ fn passage(cores: usize) -> u64 {
     }
 }
 
-/// What threads do again and again.
+/// The operation that threads repeat.
 #[derive(Clone, Copy)]
 struct Use {
-    /// How many locks or words there are, one of which each thread has for its own use.
+    /// The number of locks or words; each thread uses one of them.
     shards: usize,
-    /// How long one is held, without the passage.
+    /// How long a lock is held, without moving lines.
     held: u64,
-    /// How many lines have to come before it can be let go of.
+    /// The number of cache lines that must be moved before it is released.
     lines: u64,
-    /// What a thread does between two uses.
+    /// The time between two uses by one thread.
     between: u64,
 }
 
-/// How long a thread waits for its shard on average, and how many uses there are in a microsecond in all.
+/// Returns the average wait of a thread for its shard, and the number of uses per microsecond in total.
 fn simulate(cores: usize, each: Use) -> (u64, f64) {
     const ROUNDS: usize = 200;
     let mut random = Random::new(3);
     let mut free_at = vec![0; each.shards];
     let mut last_user = vec![usize::MAX; each.shards];
-    // Who asks next, and when: those that ask at the same time take turns.
+    // The next request of each core; requests at the same time take turns.
     let mut asking: VecDeque<(u64, usize)> = (0..cores)
         .map(|core| (random.below(each.between as usize + 1) as u64, core))
         .collect();
     let (mut waited, mut end) = (0, 0);
     for _ in 0..ROUNDS * cores {
         asking.make_contiguous().sort_unstable();
-        let (time, core) = asking.pop_front().expect("as many as cores");
+        let (time, core) = asking.pop_front().expect("one request per core");
         let shard = core % each.shards;
         let begins = time.max(free_at[shard]);
         let is_near = std::mem::replace(&mut last_user[shard], core) == core;
@@ -76,7 +75,7 @@ pub(super) fn print_tables() {
         "", "between", "2", "16", "64", "128"
     );
     for between in [200, 1_000, 10_000] {
-        // A timer: the lock with the wheel's head, and the entry beside it.
+        // A timer: the lock with the head of the wheel, and the neighbouring entry.
         for shards in [1, 4, 16] {
             let timer = Use {
                 shards,
@@ -98,7 +97,7 @@ pub(super) fn print_tables() {
                 queue,
             );
         }
-        // The stack and the word, each passed on by itself: two places that are busy at the same time.
+        // The stack and the word, which are passed on independently.
         let words = Use {
             shards: 1,
             held: 10,
@@ -127,7 +126,7 @@ fn shards_carry_more_than_one_lock() {
         between: 1_000,
     };
     let (waited, rate) = simulate(64, one);
-    // No more than one use in each passage, whatever the number of cores.
+    // At most one use per passage, for any number of cores.
     assert!(rate <= 1e3 / (50 + 2 * passage(64)) as f64);
     let (waited_sharded, rate_sharded) = simulate(64, Use { shards: 16, ..one });
     assert!(rate_sharded > 8.0 * rate);

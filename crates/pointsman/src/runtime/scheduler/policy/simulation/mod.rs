@@ -1,12 +1,11 @@
-//! The policy on machines that are not here: 2 to 128 simulated cores.
+//! Simulates the policy on 2 to 128 cores.
 //!
-//! `make policy` prints what it costs there, in time and in processor time, beside a scheduler to which nothing but the
-//! tasks costs anything ([`ideal`]), and beside Tokio's policy as it is modelled in [`rules`]. The decisions are the
-//! functions that the runtime calls; how long a wake-up or a look takes is assumed ([`Costs`]). So the figures show how
-//! policies compare and grow with the number of cores, and not how fast a program is. What is left out: caches that
-//! tasks share, and that no more than one thread at a time can change a queue.
+//! `make policy` prints times and processor times, next to an ideal scheduler ([`ideal`]) and a model of Tokio's policy
+//! ([`rules`]). The simulation calls the runtime's own policy functions; the costs of a wake-up or a look are assumed
+//! ([`Costs`]). So the figures compare policies as the number of cores grows; they do not predict the speed of a
+//! program. Not modelled: caches that tasks share, and that only one thread at a time can change a queue.
 //!
-//! Each run gives the same figures.
+//! The results are deterministic.
 
 mod engine;
 mod ideal;
@@ -16,26 +15,26 @@ mod rules;
 mod tests;
 mod workload;
 
-/// What everything takes that is not the tasks' own, in nanoseconds.
+/// The costs of everything but the tasks, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Costs {
-    /// To wake a thread, for who wakes it.
+    /// Waking a thread, for the waking thread.
     call: u64,
-    /// From then on until the one that was woken runs.
+    /// The time until the woken thread runs.
     latency: u64,
-    /// How much of that is processor time.
+    /// The part of it that is processor time.
     come: u64,
-    /// To fall asleep.
+    /// Falling asleep.
     park: u64,
     pop: u64,
     push: u64,
     steal: u64,
-    /// A look at all queues, and how much more for each of them.
+    /// A look at all queues: a fixed cost, and the cost for each queue.
     look: u64,
     look_at_one: u64,
-    /// A cache line that another thread has touched.
+    /// Access to a cache line that another thread has changed.
     miss: u64,
-    /// Instead of [`QUANTUM`](super::QUANTUM).
+    /// Replaces [`QUANTUM`](super::QUANTUM).
     quantum: u64,
 }
 
@@ -57,18 +56,18 @@ impl Costs {
     }
 }
 
-/// What a run has shown; nanoseconds.
+/// The results of a run, in nanoseconds.
 struct Measured {
     /// When the last task ended.
     makespan: u64,
-    /// Processor time of the tasks themselves.
+    /// The processor time of the tasks.
     work: u64,
     searched: u64,
-    /// Of queues, wake-ups, and the watchdog.
+    /// The processor time of queues, wake-ups and the watchdog.
     overhead: u64,
-    /// How long each task was ready before it began, sorted.
+    /// How long each task was ready before it started, sorted.
     waits: Vec<u64>,
-    /// When so many workers ran a task at once for the first time.
+    /// When this number of workers first ran tasks at once, by index.
     reached: Vec<u64>,
 }
 

@@ -5,7 +5,7 @@ use super::rules::Rules;
 use super::workload::{MICROSECOND, MILLISECOND, Workload};
 use super::{Costs, Measured, ideal, locks};
 
-/// Of the machines, unless `CORES` in the environment is one of them.
+/// The numbers of cores, unless the environment variable `CORES` gives one.
 const CORES: [usize; 5] = [2, 8, 16, 64, 128];
 const LENGTHS: [u64; 5] = [
     100,
@@ -15,8 +15,8 @@ const LENGTHS: [u64; 5] = [
     MILLISECOND,
 ];
 
-/// More tasks than come from outside in a microsecond nobody could bring: each changes the same cache line.
-const MOST_PER_MICROSECOND: f64 = 20.0;
+/// The maximum rate of injected tasks: each changes the same cache line.
+const MAX_PER_MICROSECOND: f64 = 20.0;
 
 fn duration(nanoseconds: u64) -> String {
     let microseconds = nanoseconds as f64 / 1e3;
@@ -98,7 +98,7 @@ fn print_tables() {
         for length in LENGTHS {
             for percent in [30, 70, 95] {
                 let rate = (cores * percent) as f64 / 100.0 * 1e3 / length as f64;
-                if rate <= MOST_PER_MICROSECOND {
+                if rate <= MAX_PER_MICROSECOND {
                     waits(cores, &Workload::steady(cores, percent, 20_000, length));
                 }
             }
@@ -109,7 +109,7 @@ fn print_tables() {
     locks::print_tables();
 }
 
-/// What another quantum would do.
+/// Compares other quanta.
 fn quanta() {
     println!("\nquantum, where a wake-up takes so long: makespan and processor time");
     for cores in [2, 64] {

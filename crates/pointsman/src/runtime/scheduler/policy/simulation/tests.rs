@@ -1,4 +1,4 @@
-//! What holds on any machine. That nothing waits for ever each run checks by itself.
+//! Properties that hold on any machine. Each run also checks that no task waits forever.
 
 use super::engine::{TICK, run};
 use super::rules::Rules;
@@ -16,7 +16,7 @@ fn with(rules: Rules, workload: &Workload, cores: usize) -> Measured {
 }
 
 #[test]
-fn nothing_waits_for_ever() {
+fn no_task_waits_forever() {
     for cores in [2, 8, 64] {
         for latency in [5, 50] {
             let costs = Costs::with_latency(latency * MICROSECOND);
@@ -39,11 +39,11 @@ fn nothing_waits_for_ever() {
 
 #[test]
 fn a_burst_reaches_most_cores_in_a_few_wake_ups() {
-    // A wake-up, the two calls before it, and the look and the steal after it.
+    // The time of a wake-up, the two calls before it, and the look and the steal after it.
     const GENERATION: u64 = LATENCY + 10 * MICROSECOND;
     for cores in [8_usize, 64, 128] {
         let burst = Workload::burst(10_000, 100 * MICROSECOND);
-        // The last ones come later: thieves meet, and find queues where few are left.
+        // The last workers start later: thieves meet, and find short queues.
         let most = cores * 3 / 4;
         let ours = ours(&burst, cores).reached[most - 1];
         let one = with(Rules::OneSearcher, &burst, cores).reached[most - 1];
@@ -54,7 +54,7 @@ fn a_burst_reaches_most_cores_in_a_few_wake_ups() {
 }
 
 #[test]
-fn on_two_cores_one_at_a_time_searches() {
+fn on_two_cores_one_worker_searches_at_a_time() {
     for workload in [
         Workload::burst(300, 10 * MICROSECOND),
         Workload::fork_and_join(5, 2, 300 * MICROSECOND),
@@ -67,7 +67,7 @@ fn on_two_cores_one_at_a_time_searches() {
 }
 
 #[test]
-fn two_forks_run_side_by_side() {
+fn two_forks_run_in_parallel() {
     let forks = Workload::fork_and_join(10, 2, 300 * MICROSECOND);
     for cores in [2, 64] {
         assert!(ours(&forks, cores).makespan < 10 * (300 + 60) * MICROSECOND);
@@ -75,7 +75,7 @@ fn two_forks_run_side_by_side() {
 }
 
 #[test]
-fn nothing_waits_behind_a_task_that_blocks_for_long() {
+fn no_task_waits_long_behind_a_blocked_one() {
     for cores in [16, 64, 128] {
         let measured = ours(&Workload::blocking(cores, 30, 1_000), cores);
         let bound = 2 * TICK + 2 * LATENCY;
@@ -117,5 +117,5 @@ fn short_tasks_cost_little_more_processor_time_than_with_tokio() {
     }
 }
 
-/// Of the searches after which all sleep, and of the watchdog.
+/// The cost of the last searches before all workers sleep, and of the watchdog.
 const FIXED: u64 = 200 * MICROSECOND;

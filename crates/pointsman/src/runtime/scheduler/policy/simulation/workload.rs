@@ -1,12 +1,12 @@
-//! What is to be done: tasks, when they come, and what they wait for.
+//! Workloads: tasks, when they arrive, and which tasks they wait for.
 
 use std::ops::Range;
 
-/// Nanoseconds in all that is simulated.
+/// In nanoseconds, as all times of the simulation.
 pub(super) const MICROSECOND: u64 = 1_000;
 pub(super) const MILLISECOND: u64 = 1_000 * MICROSECOND;
 
-/// A generator of numbers that look random, the same ones in each run (splitmix64).
+/// A deterministic pseudo-random generator (splitmix64).
 pub(super) struct Random(u64);
 
 impl Random {
@@ -26,22 +26,22 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// The time between two events that come independently of each other, this far apart on average.
+    /// The time between two independent events with this average distance.
     fn exponential(&mut self, mean: f64) -> f64 {
         let uniform = ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         -mean * uniform.ln()
     }
 }
 
-/// A task that is polled once: it queues others, computes, blocks its thread, and wakes another.
+/// A task that is polled once: it queues other tasks, computes, blocks its thread, and wakes a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Task {
     pub(super) forks: Range<usize>,
     pub(super) computes: u64,
     pub(super) blocks: u64,
-    /// Is told when this one is over.
+    /// The task that this one wakes when it ends.
     pub(super) then: Option<usize>,
-    /// How many have to tell it before it is ready. 0: it is forked, or comes from outside.
+    /// The number of tasks that must wake it before it is ready. 0 for a task that is forked or injected.
     pub(super) needs: usize,
 }
 
@@ -57,9 +57,9 @@ impl Task {
 pub(super) struct Workload {
     pub(super) name: String,
     pub(super) tasks: Vec<Task>,
-    /// When which task comes from outside, in order.
+    /// The arrival times of injected tasks, in order.
     pub(super) arrivals: Vec<(u64, usize)>,
-    /// One thread brings all, one after the other, and is kept up when it wakes a worker.
+    /// Whether one thread injects all tasks, which is delayed when it wakes a worker.
     pub(super) is_of_one_thread: bool,
 }
 
@@ -68,7 +68,7 @@ fn length_name(length: u64) -> String {
 }
 
 impl Workload {
-    /// So many tasks of one length that one thread spawns at once.
+    /// A burst: `count` tasks of one length that one thread injects.
     pub(super) fn burst(count: usize, length: u64) -> Self {
         Self {
             name: format!("burst of {count} x {}", length_name(length)),
@@ -78,7 +78,7 @@ impl Workload {
         }
     }
 
-    /// Tasks that come from many threads, independently of each other, and keep this percentage of the cores busy.
+    /// Tasks that many threads inject independently, which keep `percent` of the cores busy.
     pub(super) fn steady(cores: usize, percent: usize, count: usize, length: u64) -> Self {
         Self {
             name: format!("{percent} % load of {}", length_name(length)),
@@ -88,7 +88,7 @@ impl Workload {
         }
     }
 
-    /// Rounds of a task that forks so many and waits for them.
+    /// Rounds of a task that forks `width` tasks and waits for them.
     pub(super) fn fork_and_join(rounds: usize, width: usize, length: u64) -> Self {
         let mut tasks = Vec::new();
         for round in 0..rounds {
@@ -135,8 +135,8 @@ impl Workload {
         }
     }
 
-    /// Tasks that come from outside and fork nine each, all of 10 us. One in 100 blocks its thread for 10 ms. So many
-    /// percent of the workers compute or are blocked.
+    /// Injected tasks that fork nine each, all of 10 µs. One in 100 blocks its thread for 10 ms. `percent` of the
+    /// workers compute or are blocked.
     pub(super) fn blocking(cores: usize, percent: usize, groups: usize) -> Self {
         const GROUP: usize = 10;
         let mut random = Random::new(7);

@@ -1,18 +1,18 @@
-//! Who is woken.
+//! Calling workers.
 
 use super::super::super::Mode;
-use super::{Event, Machine, State};
+use super::{Event, Machine, WorkerState};
 
 impl Machine<'_> {
-    /// So many tasks wait in a queue, or one in the inject queue. What telling somebody costs.
-    pub(super) fn notify(&mut self, waiting: usize, few: usize) -> u64 {
+    /// Notifies workers that `waiting` tasks are queued, or one in the inject queue. Returns the cost.
+    pub(super) fn notify(&mut self, waiting: usize, wake_threshold: usize) -> u64 {
         let mut took = 0;
         let mut is_called = false;
-        for _ in 0..self.rules.most_called() {
+        for _ in 0..self.rules.max_called() {
             let counts = self.counts;
             if self
                 .rules
-                .calls_one(counts, self.cores, self.mode, waiting, few)
+                .should_call(counts, self.cores, self.mode, waiting, wake_threshold)
             {
                 is_called = true;
                 took += self.call_one();
@@ -32,7 +32,7 @@ impl Machine<'_> {
         self.counts.searching += 1;
         self.counts.awake += 1;
         self.counts.sleeping -= 1;
-        self.workers[called].state = State::Called;
+        self.workers[called].state = WorkerState::Called;
         self.overhead += self.costs.come;
         self.at(
             self.now + self.costs.call + self.costs.latency,

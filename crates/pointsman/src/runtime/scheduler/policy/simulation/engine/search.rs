@@ -1,10 +1,7 @@
-//! A worker that is out of work.
+//! A worker without tasks.
 
 use super::super::super::{self as policy, Mode};
-use super::{Machine, State};
-
-/// As `LEAST_LOOKS` of `steal`.
-const LEAST_LOOKS: u32 = 8;
+use super::{Machine, WorkerState};
 
 impl Machine<'_> {
     pub(super) fn idle(&mut self, index: usize) -> Option<u64> {
@@ -15,11 +12,10 @@ impl Machine<'_> {
         self.sleep(index)
     }
 
-    /// The first look, which ends when this is over.
+    /// Begins a search with its first look, and returns the duration of the look.
     pub(super) fn begin_search(&mut self, index: usize) -> u64 {
-        self.workers[index].state = State::Searching {
+        self.workers[index].state = WorkerState::Searching {
             until: self.now + self.costs.quantum,
-            looks: 0,
         };
         self.searched += self.look_time();
         self.look_time()
@@ -29,24 +25,23 @@ impl Machine<'_> {
         self.costs.look + self.costs.look_at_one * self.workers.len() as u64
     }
 
-    pub(super) fn search(&mut self, index: usize, until: u64, looks: u32) -> Option<u64> {
+    pub(super) fn search(&mut self, index: usize, until: u64) -> Option<u64> {
         if let Some(took) = self.look(index) {
             self.searched += took;
-            self.workers[index].state = State::Found { has_searched: true };
+            self.workers[index].state = WorkerState::Found { has_searched: true };
             return Some(took);
         }
-        let looks = looks + 1;
         let is_over = self.now >= until || !policy::is_patient(self.counts);
-        if self.rules.is_tokio() || looks >= LEAST_LOOKS && is_over {
+        if self.rules.is_tokio() || is_over {
             self.counts.searching -= 1;
             return self.sleep(index);
         }
-        self.workers[index].state = State::Searching { until, looks };
+        self.workers[index].state = WorkerState::Searching { until };
         self.searched += self.look_time();
         Some(self.look_time())
     }
 
-    /// Queues what was found, and tells the next. What that costs.
+    /// Queues the tasks that were found and notifies other workers. Returns the cost.
     pub(super) fn begin_anew(&mut self, index: usize, has_searched: bool) -> u64 {
         let mut hand = std::mem::take(&mut self.workers[index].hand);
         if self.rules.is_tokio() {
@@ -63,24 +58,24 @@ impl Machine<'_> {
         took
     }
 
-    /// One that searched has found something. What telling the next costs.
+    /// Notifies other workers after a search. Returns the cost.
     fn pass_on(&mut self, index: usize) -> u64 {
         let worker = &self.workers[index];
-        let (waiting, few) = (worker.queue.len(), worker.few);
+        let (waiting, wake_threshold) = (worker.queue.len(), worker.wake_threshold);
         if self.rules.is_tokio() {
-            return self.notify(waiting, few);
+            return self.notify(waiting, wake_threshold);
         }
         let mut took = 0;
         if !self.inject.is_empty() {
             took += self.notify(1, 0);
         }
         if waiting > 1 {
-            took += self.notify(waiting, few);
+            took += self.notify(waiting, wake_threshold);
         }
         took
     }
 
-    /// Takes what there is to do for this worker. How long that takes, or `None` if there is nothing.
+    /// Takes tasks for this worker. Returns the duration, or `None` if there are none.
     pub(super) fn look(&mut self, index: usize) -> Option<u64> {
         self.looks += 1;
         let mut took = 0;
@@ -101,20 +96,20 @@ impl Machine<'_> {
     fn is_worth_stealing(&self, victim: usize) -> bool {
         let worker = &self.workers[victim];
         self.rules
-            .is_worth_stealing(self.mode, worker.queue.len(), worker.few)
+            .is_worth_stealing(self.mode, worker.queue.len(), worker.wake_threshold)
     }
 
     fn steal(&mut self, victim: usize, index: usize) -> u64 {
         let count = self.rules.stolen(self.workers[victim].queue.len());
         self.workers[victim].taken += count;
         let mut stolen: Vec<_> = self.workers[victim].queue.drain(..count).collect();
-        // The first of them comes last.
+        // The oldest is last.
         stolen.rotate_left(1);
         self.workers[index].hand = stolen;
         self.costs.steal + self.costs.push * count as u64
     }
 
-    /// Takes what is stuck at another slot, though there is work here.
+    /// Steals from a stuck slot, although tasks are queued here.
     pub(super) fn relieve(&mut self, index: usize) -> u64 {
         let stuck = self.watch.stuck.take();
         let victim = stuck.filter(|&victim| victim != index && victim < self.workers.len());
@@ -129,7 +124,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `None`: it sleeps.
+    /// Returns `None` if the worker sleeps.
     fn sleep(&mut self, index: usize) -> Option<u64> {
         self.sleepers.push(index);
         self.counts.sleeping += 1;
@@ -143,10 +138,10 @@ impl Machine<'_> {
             self.sleepers.retain(|&sleeper| sleeper != index);
             self.counts.sleeping -= 1;
             self.counts.awake += 1;
-            self.workers[index].state = State::LooksAgain;
+            self.workers[index].state = WorkerState::LooksAgain;
             return Some(took + self.look_time());
         }
-        self.workers[index].state = State::Asleep;
+        self.workers[index].state = WorkerState::Asleep;
         None
     }
 

@@ -11,12 +11,12 @@ pub(super) struct Watch {
     is_armed: bool,
     seen: Seen,
     pub(super) stuck: Option<usize>,
-    /// Of the look that is next: one that was planned before that does not happen.
+    /// The number of the next look. A look that was planned earlier does not happen.
     generation: u64,
 }
 
 impl Machine<'_> {
-    /// What it costs to let it look.
+    /// Arms the watchdog. Returns the cost.
     pub(super) fn arm(&mut self) -> u64 {
         if self.watch.is_armed {
             return 0;
@@ -42,7 +42,7 @@ impl Machine<'_> {
             .map(|worker| (worker.taken, worker.queue.is_empty()))
             .chain([(self.inject_taken, self.inject.is_empty())])
             .collect();
-        // A worker takes each task that it begins from its own queue.
+        // A worker takes each task that it starts from its own queue.
         let polls = self.workers.iter().map(|worker| worker.taken).collect();
         let look = self.watch.seen.look(queues, polls, self.counts.awake);
         if let Some(mode) = look.mode {

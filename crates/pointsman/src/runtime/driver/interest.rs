@@ -1,9 +1,9 @@
-//! What a program wants to know of a source of I/O.
+//! What to wait for on an I/O source.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-use super::Ready;
+use super::ready::{Ready, write_names};
 
 const READABLE: u8 = 1;
 const WRITABLE: u8 = 1 << 1;
@@ -11,7 +11,7 @@ const WRITABLE: u8 = 1 << 1;
 const PRIORITY: u8 = 1 << 2;
 const ERROR: u8 = 1 << 3;
 
-/// What one wants to wait for: that a source can be read, or written, or both.
+/// The readiness that an operation waits for: readable, writable, or both.
 ///
 /// ```
 /// use pointsman::io::Interest;
@@ -24,20 +24,20 @@ const ERROR: u8 = 1 << 3;
 pub struct Interest(u8);
 
 impl Interest {
-    /// It can be read, or the peer will send no more.
+    /// Interest in readable events, including read-closed.
     pub const READABLE: Self = Self(READABLE);
 
-    /// It can be written, or nobody will read any more.
+    /// Interest in writable events, including write-closed.
     pub const WRITABLE: Self = Self(WRITABLE);
 
-    /// It has failed. The system tells of errors whether they are asked for or not: by itself this only waits.
+    /// Interest in error events. The system always reports errors; this interest only waits for them.
     pub const ERROR: Self = Self(ERROR);
 
-    /// It has data that go first: those that are out of band, or a change of a file of the system's.
+    /// Interest in priority events, such as out-of-band data or a change of a file in `/proc`.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const PRIORITY: Self = Self(PRIORITY);
 
-    /// Whether it contains [`READABLE`](Self::READABLE).
+    /// Returns true if it contains [`READABLE`](Self::READABLE).
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -48,7 +48,7 @@ impl Interest {
         self.0 & READABLE != 0
     }
 
-    /// Whether it contains [`WRITABLE`](Self::WRITABLE).
+    /// Returns true if it contains [`WRITABLE`](Self::WRITABLE).
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -59,7 +59,7 @@ impl Interest {
         self.0 & WRITABLE != 0
     }
 
-    /// Whether it contains [`ERROR`](Self::ERROR).
+    /// Returns true if it contains [`ERROR`](Self::ERROR).
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -70,7 +70,7 @@ impl Interest {
         self.0 & ERROR != 0
     }
 
-    /// Whether it contains [`PRIORITY`](Self::PRIORITY).
+    /// Returns true if it contains [`PRIORITY`](Self::PRIORITY).
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -82,7 +82,7 @@ impl Interest {
         self.0 & PRIORITY != 0
     }
 
-    /// Both of them; as `|`, but for constants.
+    /// Returns the union of both, as `|` does, in a `const` context too.
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -93,7 +93,7 @@ impl Interest {
         Self(self.0 | other.0)
     }
 
-    /// Without what is in `other`. `None` if nothing is left.
+    /// Removes the interests in `other`. Returns `None` if none is left.
     ///
     /// ```
     /// # use pointsman::io::Interest;
@@ -108,7 +108,7 @@ impl Interest {
         }
     }
 
-    /// What the system is asked for.
+    /// The interest to register with the system.
     pub(crate) fn to_mio(self) -> mio::Interest {
         let parts = [
             (READABLE, mio::Interest::READABLE),
@@ -121,11 +121,11 @@ impl Interest {
             .filter(|(part, _)| self.0 & part != 0)
             .map(|(_, interest)| interest)
             .reduce(|all, each| all | each)
-            // Errors come with whatever is asked for.
+            // The system reports errors with any interest.
             .unwrap_or(mio::Interest::READABLE)
     }
 
-    /// What ends a wait for it.
+    /// The readiness that ends a wait for this interest.
     pub(crate) fn mask(self) -> Ready {
         let parts = [
             (READABLE, Ready::READABLE | Ready::READ_CLOSED),
@@ -158,6 +158,6 @@ impl BitOrAssign for Interest {
 impl fmt::Debug for Interest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = ["READABLE", "WRITABLE", "PRIORITY", "ERROR"];
-        super::ready::write_names(f, self.0, &names)
+        write_names(f, self.0, &names)
     }
 }

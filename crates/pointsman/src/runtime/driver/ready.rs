@@ -1,4 +1,4 @@
-//! What is known of a source of I/O.
+//! The readiness of an I/O source.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
@@ -10,7 +10,7 @@ const WRITE_CLOSED: u8 = 1 << 3;
 const PRIORITY: u8 = 1 << 4;
 const ERROR: u8 = 1 << 5;
 
-/// What a source is ready for.
+/// The readiness of an I/O source.
 ///
 /// ```
 /// use pointsman::io::Ready;
@@ -22,29 +22,29 @@ const ERROR: u8 = 1 << 5;
 pub struct Ready(u8);
 
 impl Ready {
-    /// Nothing.
+    /// Not ready.
     pub const EMPTY: Self = Self(0);
 
-    /// It can be read.
+    /// Ready for reading.
     pub const READABLE: Self = Self(READABLE);
 
-    /// It can be written.
+    /// Ready for writing.
     pub const WRITABLE: Self = Self(WRITABLE);
 
-    /// Nothing more will come when what is there was read.
+    /// The read half is closed: a read returns the remaining data and then the end.
     pub const READ_CLOSED: Self = Self(READ_CLOSED);
 
-    /// Nothing can be written any more.
+    /// The write half is closed: a write fails.
     pub const WRITE_CLOSED: Self = Self(WRITE_CLOSED);
 
-    /// It has data that go first.
+    /// Priority data are ready.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub const PRIORITY: Self = Self(PRIORITY);
 
-    /// It has failed.
+    /// The source has an error.
     pub const ERROR: Self = Self(ERROR);
 
-    /// Everything that there is on this system.
+    /// All readiness that this system reports.
     pub const ALL: Self = {
         let all = READABLE | WRITABLE | READ_CLOSED | WRITE_CLOSED | ERROR;
         match cfg!(any(target_os = "linux", target_os = "android")) {
@@ -53,7 +53,7 @@ impl Ready {
         }
     };
 
-    /// Whether it is nothing.
+    /// Returns true if no readiness is set.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -64,7 +64,7 @@ impl Ready {
         self == Self::EMPTY
     }
 
-    /// Whether reading would not wait: there are data, or the end.
+    /// Returns true if a read would not block: there are data, or the read half is closed.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -76,7 +76,7 @@ impl Ready {
         self.0 & (READABLE | READ_CLOSED) != 0
     }
 
-    /// Whether writing would not wait: there is room, or it fails.
+    /// Returns true if a write would not block: there is space, or the write half is closed.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -88,7 +88,7 @@ impl Ready {
         self.0 & (WRITABLE | WRITE_CLOSED) != 0
     }
 
-    /// Whether nothing more will come.
+    /// Returns true if the read half is closed.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -99,7 +99,7 @@ impl Ready {
         self.0 & READ_CLOSED != 0
     }
 
-    /// Whether nothing can be written any more.
+    /// Returns true if the write half is closed.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -110,7 +110,7 @@ impl Ready {
         self.0 & WRITE_CLOSED != 0
     }
 
-    /// Whether there are data that go first.
+    /// Returns true if priority data are ready.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -122,7 +122,7 @@ impl Ready {
         self.0 & PRIORITY != 0
     }
 
-    /// Whether it has failed.
+    /// Returns true if the source has an error.
     ///
     /// ```
     /// # use pointsman::io::Ready;
@@ -133,7 +133,7 @@ impl Ready {
         self.0 & ERROR != 0
     }
 
-    /// What stays when the source has said that it would wait: an end does not go away.
+    /// The readiness that `WouldBlock` does not clear: a closed half stays closed.
     pub(crate) const LASTING: Self = Self(READ_CLOSED | WRITE_CLOSED);
 
     pub(crate) fn from_mio(event: &mio::event::Event) -> Self {
@@ -206,7 +206,7 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// Writes the name of each bit that is set.
+/// Writes the names of the bits that are set, separated by `|`.
 pub(super) fn write_names(f: &mut fmt::Formatter<'_>, bits: u8, names: &[&str]) -> fmt::Result {
     let set = names
         .iter()

@@ -1,42 +1,46 @@
-//! What is known of one source of I/O, and who waits for it.
+//! The readiness of one I/O source and the tasks that wait for it.
 //!
-//! Invariant: who finds that the source is not ready is woken by the event that changes it. A waker is put in its place,
-//! and the bit [`HAS_WAITERS`] set, before the word is looked at; the event changes the word before it looks for
-//! wakers.
+//! One atomic word holds the readiness, two flags, the tick and the generation.
 //!
-//! All is in one word, so that an event of a source that has gone meanwhile, and whose place another has, changes
-//! nothing: the generation is compared in the same exchange. The tick counts events: an answer "it would block" ends
-//! only the readiness that it was asked under.
+//! # Invariants
+//!
+//! - A task that finds the source not ready is woken by the event that makes it ready. The task registers its waker, or
+//!   sets [`HAS_WAITERS`], before it reads the word again; an event changes the word before it takes the wakers.
+//! - An event applies only to the generation that it was registered for: an event of a deregistered source does not
+//!   reach the next source in the same entry.
+//! - `WouldBlock` clears only readiness that was known before the call. Each event increments the tick, and
+//!   [`clear`](ScheduledIo::clear) does nothing if the tick has changed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
+use super::interest::Interest;
+use super::ready::Ready;
 use crate::atomic_waker::AtomicWaker;
-use crate::io::{Interest, Ready};
 use crate::loom::sync::atomic::AtomicU64;
 use crate::sync::Notify;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-// The word, from the right: readiness (8 bits), flags (8), tick (16), generation (32).
+// The word, from the lowest bit: readiness (8 bits), flags (8), tick (16), generation (32).
 const IS_SHUT_DOWN: u64 = 1 << 8;
 const HAS_WAITERS: u64 = 1 << 9;
 const TICK: u32 = 16;
 const GENERATION: u32 = 32;
 
-/// As many as there is room for in an event, beside the number of the place.
+/// The bits of an event's token that the entry's index leaves free.
 pub(super) const GENERATION_BITS: u32 = if usize::BITS == 64 { 32 } else { 10 };
 
-pub(crate) struct Readiness {
+pub(crate) struct ScheduledIo {
     word: AtomicU64,
-    /// Who polls for reading, and for writing: one task each.
+    /// The last task that polled for reading.
     reader: AtomicWaker,
+    /// The last task that polled for writing.
     writer: AtomicWaker,
-    /// Any number of tasks that wait to read, to write, or for something else. Most sources never have any.
+    /// Tasks in [`wait`](Self::wait): for reading, for writing, and for any other interest.
     waiters: OnceLock<Box<[Notify; 3]>>,
 }
 
-/// What was known when somebody looked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadyEvent {
     tick: u16,
@@ -53,11 +57,10 @@ impl ReadyEvent {
         }
     }
 
-    fn is_over(self) -> bool {
+    fn ends_wait(self) -> bool {
         !self.ready.is_empty() || self.is_shut_down
     }
 
-    /// The same event, of which only this was used.
     pub(crate) fn with_ready(self, ready: Ready) -> Self {
         Self { ready, ..self }
     }
@@ -78,13 +81,13 @@ impl Direction {
     }
 }
 
-impl Readiness {
+impl ScheduledIo {
     pub(super) fn new() -> Self {
         Self {
             word: AtomicU64::new(0),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
-            // Models don't know that making it comes before using it.
+            // Loom does not model the ordering of `OnceLock`.
             waiters: match cfg!(all(test, loom)) {
                 true => OnceLock::from(Box::default()),
                 false => OnceLock::new(),
@@ -96,32 +99,33 @@ impl Readiness {
         (self.word.load(Relaxed) >> GENERATION) as u32
     }
 
-    // --- those who wait ---
+    // --- called by tasks ---
 
     pub(crate) fn ready_event(&self, interest: Interest) -> ReadyEvent {
-        // ORDERING: Acquire: what was done before the event is seen.
+        // ORDERING: Acquire pairs with the release of `set` and `shut_down`: the caller sees what happened before the
+        // event.
         ReadyEvent::of(self.word.load(Acquire), interest.mask())
     }
 
-    /// Ready when the source is, or the runtime ends. The last task that polls for a direction is woken.
+    /// Ready once the source is ready or the runtime has shut down. Wakes only the last task that polled for `direction`.
     pub(crate) fn poll(&self, cx: &mut Context<'_>, direction: Direction) -> Poll<ReadyEvent> {
         let event = self.ready_event(direction.interest());
-        if event.is_over() {
+        if event.ends_wait() {
             return Poll::Ready(event);
         }
         self.waker(direction).register(cx.waker());
         let event = self.ready_event(direction.interest());
-        match event.is_over() {
+        match event.ends_wait() {
             true => Poll::Ready(event),
             false => Poll::Pending,
         }
     }
 
-    /// As [`poll`](Self::poll), for any number of tasks.
+    /// Waits as [`poll`](Self::poll) does, for any number of tasks.
     pub(crate) async fn wait(&self, interest: Interest) -> ReadyEvent {
         loop {
             let event = self.ready_event(interest);
-            if event.is_over() {
+            if event.ends_wait() {
                 return event;
             }
             let waiters = self.waiters.get_or_init(Default::default);
@@ -131,30 +135,32 @@ impl Readiness {
                 _ => &waiters[2],
             }
             .notified();
-            // ORDERING: Acquire as above; Release shows the waiters to who sees the bit.
+            // ORDERING: Acquire pairs with the release of `set`, as in `ready_event`. Release publishes `waiters` to the
+            // thread that reads the bit in `set`.
             let word = self.word.fetch_or(HAS_WAITERS, AcqRel);
             let event = ReadyEvent::of(word, interest.mask());
-            if event.is_over() {
+            if event.ends_wait() {
                 return event;
             }
             changed.await;
         }
     }
 
-    /// The source would block: it is not ready for what the event says, unless there was another event since. Its ends
-    /// stay.
+    /// Clears the readiness of `event` after `WouldBlock`, unless another event has come since. Closed directions stay
+    /// ready.
     pub(crate) fn clear(&self, event: ReadyEvent) {
         let cleared = u64::from((event.ready - Ready::LASTING).bits());
-        // ORDERING: AcqRel, as all changes of the word: what it orders is handed on.
+        // ORDERING: AcqRel, as for every change of the word, so that the release of one change reaches the acquire of any
+        // later one.
         let _ = self.word.fetch_update(AcqRel, Acquire, |word| {
             ((word >> TICK) as u16 == event.tick).then_some(word & !cleared)
         });
     }
 
-    /// It is ready, as far as one can know before the first event. Nobody waits yet.
+    /// Sets readiness before the first event, so that the first attempt is made at once. No task waits yet.
     #[cfg(feature = "net")]
     pub(crate) fn assume(&self, ready: Ready) {
-        // ORDERING: AcqRel, as all changes of the word.
+        // ORDERING: AcqRel, as for every change of the word: see `clear`.
         self.word.fetch_or(u64::from(ready.bits()), AcqRel);
     }
 
@@ -165,11 +171,12 @@ impl Readiness {
         }
     }
 
-    // --- the reactor ---
+    // --- called by the reactor ---
 
-    /// The source is ready, if it is still the one of this generation.
+    /// Adds readiness and wakes the tasks that wait for it, if `generation` is the current one.
     pub(super) fn set(&self, generation: u32, ready: Ready) {
-        // ORDERING: Release: what was done before the event is seen by who sees it; Acquire: the waiters are.
+        // ORDERING: Release pairs with the acquire of `ready_event`. Acquire pairs with the release of `wait`: the
+        // reactor sees `waiters` if it sees the bit.
         let changed = self.word.fetch_update(AcqRel, Acquire, |word| {
             ((word >> GENERATION) as u32 == generation).then(|| {
                 let tick = ((word >> TICK) as u16).wrapping_add(1);
@@ -183,13 +190,13 @@ impl Readiness {
     }
 
     pub(super) fn shut_down(&self) {
-        // ORDERING: as in `set`.
+        // ORDERING: AcqRel for the same pairs as in `set`.
         let before = self.word.fetch_or(IS_SHUT_DOWN, AcqRel);
         self.wake(Ready::ALL, before & HAS_WAITERS != 0);
     }
 
-    /// A panic of a waker, which has been reported by then, ends here: the system does not tell twice, so the others are
-    /// woken, and the thread that wakes them is none of the waker's.
+    /// Wakes the tasks that wait for `ready`. The panic of a waker, which the panic hook has reported, ends here: an
+    /// edge-triggered event is not reported twice, so the other tasks must be woken.
     fn wake(&self, ready: Ready, has_waiters: bool) {
         let wake = |direction| {
             if let Some(waker) = self.waker(direction).take() {
@@ -216,9 +223,9 @@ impl Readiness {
         }
     }
 
-    /// The source has gone: its events mean nothing from now on.
-    pub(super) fn forget(&self) {
-        // ORDERING: AcqRel, as all changes of the word.
+    /// Resets the entry after its source was deregistered and begins the next generation.
+    pub(super) fn reset(&self) {
+        // ORDERING: AcqRel, as for every change of the word: see `clear`.
         let _ = self.word.fetch_update(AcqRel, Acquire, |word| {
             let next = (word >> GENERATION) + 1;
             Some((next & ((1 << GENERATION_BITS) - 1)) << GENERATION)

@@ -1,10 +1,11 @@
-//! Many tasks whose results are taken in the order in which they complete.
+//! A set of tasks whose results are returned in the order in which they complete.
 //!
-//! Invariant: a task that is complete is in the line of those that can be taken, or its waker is on the way to
-//! put it there. A place in the line may be stale: then there is nothing behind it, or another task that is
-//! asked for nothing.
+//! Invariant: the key of a complete task is in the completion queue, or its waker is about to push it there. A key in the
+//! queue may be stale: then the set has no task with this key, or a later one, whose poll is harmless.
 //!
 //! Cost: one allocation per task, for its waker.
+
+mod spawn;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,11 +14,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::super::Handle;
-use super::{LocalSet, spawn, spawn_blocking, spawn_local};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::task::{AbortHandle, Id, JoinError, JoinHandle, coop};
+use crate::task::abort::AbortHandle;
+use crate::task::coop;
+use crate::task::error::JoinError;
+use crate::task::id::Id;
+use crate::task::join::JoinHandle;
 
 /// A set of tasks, all with outputs of the same type. Dropping it aborts them.
 ///
@@ -35,10 +38,10 @@ use crate::task::{AbortHandle, Id, JoinError, JoinHandle, coop};
 /// # }
 /// ```
 pub struct JoinSet<T> {
-    /// Those that have not been taken, at their places.
+    /// The tasks whose results were not returned, by key.
     members: Vec<Option<Member<T>>>,
     vacant: Vec<usize>,
-    line: Arc<Line>,
+    completed: Arc<CompletionQueue>,
 }
 
 struct Member<T> {
@@ -46,46 +49,45 @@ struct Member<T> {
     waker: Waker,
 }
 
-/// The places of those that are complete.
 #[derive(Default)]
-struct Line(Mutex<LineState>);
+struct CompletionQueue(Mutex<Completions>);
 
 #[derive(Default)]
-struct LineState {
-    places: VecDeque<usize>,
-    /// Whoever waits for the next.
-    waiting: Option<Waker>,
+struct Completions {
+    keys: VecDeque<usize>,
+    /// The waker of the task that waits for the next key.
+    waiter: Option<Waker>,
 }
 
-impl Line {
-    fn push(&self, place: usize) {
-        let mut state = lock(&self.0);
-        state.places.push_back(place);
-        let waiting = state.waiting.take();
-        drop(state);
-        if let Some(waker) = waiting {
+impl CompletionQueue {
+    fn push(&self, key: usize) {
+        let mut completions = lock(&self.0);
+        completions.keys.push_back(key);
+        let waiter = completions.waiter.take();
+        drop(completions);
+        if let Some(waker) = waiter {
             waker.wake();
         }
     }
 }
 
-struct Place {
-    line: Arc<Line>,
-    place: usize,
+struct MemberWaker {
+    completed: Arc<CompletionQueue>,
+    key: usize,
 }
 
-impl Wake for Place {
+impl Wake for MemberWaker {
     fn wake(self: Arc<Self>) {
-        self.line.push(self.place);
+        self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.line.push(self.place);
+        self.completed.push(self.key);
     }
 }
 
 impl<T> JoinSet<T> {
-    /// A set without tasks.
+    /// Creates an empty set.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -96,11 +98,11 @@ impl<T> JoinSet<T> {
         Self {
             members: Vec::new(),
             vacant: Vec::new(),
-            line: Arc::default(),
+            completed: Arc::default(),
         }
     }
 
-    /// How many tasks there are whose results were not taken. Those that are complete count.
+    /// Returns the number of tasks whose results were not returned, including complete ones.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -115,7 +117,7 @@ impl<T> JoinSet<T> {
         self.members.len() - self.vacant.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set has no tasks.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -133,162 +135,25 @@ impl<T> JoinSet<T> {
 }
 
 impl<T: 'static> JoinSet<T> {
-    /// Starts a task; see [`spawn`](crate::spawn).
-    ///
-    /// # Panics
-    /// Outside of a runtime.
-    ///
-    /// ```
-    /// # use pointsman::task::JoinSet;
-    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
-    /// let mut set = JoinSet::new();
-    /// let endless = set.spawn(std::future::pending());
-    /// set.spawn(async { 2 });
-    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 2);
-    /// endless.abort();
-    /// assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
-    /// # }
-    /// ```
-    #[track_caller]
-    pub fn spawn<F>(&mut self, task: F) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.insert(spawn(task))
-    }
-
-    /// Starts a task on a runtime. This can be done outside of a runtime, too.
-    ///
-    /// ```
-    /// # use pointsman::{runtime::Runtime, task::JoinSet};
-    /// let runtime = Runtime::new()?;
-    /// let mut set = JoinSet::new();
-    /// set.spawn_on(async { 1 + 1 }, runtime.handle());
-    /// assert_eq!(runtime.block_on(set.join_all()), [2]);
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.insert(handle.spawn(task))
-    }
-
-    /// Starts a task in the current [`LocalSet`]; see [`spawn_local`](super::spawn_local).
-    ///
-    /// # Panics
-    /// Outside of a `LocalSet` and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
-    ///
-    /// ```
-    /// # use pointsman::{runtime::LocalRuntime, task::JoinSet};
-    /// use std::rc::Rc;
-    ///
-    /// let sum = LocalRuntime::new()?.block_on(async {
-    ///     let mut set = JoinSet::new();
-    ///     let number = Rc::new(7);
-    ///     set.spawn_local(async move { *number });
-    ///     set.join_all().await
-    /// });
-    /// assert_eq!(sum, [7]);
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
-    where
-        F: Future<Output = T> + 'static,
-    {
-        self.insert(spawn_local(task))
-    }
-
-    /// Starts a task in a [`LocalSet`]. It runs when that does.
-    ///
-    /// ```
-    /// # use pointsman::task::{JoinSet, LocalSet};
-    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
-    /// use std::rc::Rc;
-    ///
-    /// let (local, mut set) = (LocalSet::new(), JoinSet::new());
-    /// let number = Rc::new(7);
-    /// set.spawn_local_on(async move { *number }, &local);
-    /// assert_eq!(local.run_until(set.join_all()).await, [7]);
-    /// # }
-    /// ```
-    #[track_caller]
-    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
-    where
-        F: Future<Output = T> + 'static,
-    {
-        self.insert(local_set.spawn_local(task))
-    }
-
-    /// Runs what blocks; see [`spawn_blocking`](super::spawn_blocking).
-    ///
-    /// # Panics
-    /// Outside of a runtime, and if no thread at all can be started.
-    ///
-    /// ```
-    /// # use pointsman::task::JoinSet;
-    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
-    /// let mut set = JoinSet::new();
-    /// for file in ["Cargo.toml", "src/lib.rs"] {
-    ///     set.spawn_blocking(move || std::fs::read(file).unwrap().len());
-    /// }
-    /// assert!(set.join_all().await.iter().all(|length| *length > 0));
-    /// # }
-    /// ```
-    #[track_caller]
-    pub fn spawn_blocking<F>(&mut self, function: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.insert(spawn_blocking(function))
-    }
-
-    /// Runs what blocks, on a runtime. This can be done outside of a runtime, too.
-    ///
-    /// # Panics
-    /// If no thread at all can be started.
-    ///
-    /// ```
-    /// # use pointsman::{runtime::Runtime, task::JoinSet};
-    /// let runtime = Runtime::new()?;
-    /// let mut set = JoinSet::new();
-    /// set.spawn_blocking_on(|| 1 + 1, runtime.handle());
-    /// assert_eq!(runtime.block_on(set.join_all()), [2]);
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn spawn_blocking_on<F>(&mut self, function: F, handle: &Handle) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.insert(handle.spawn_blocking(function))
-    }
-
     fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
-        let place = self.vacant.pop().unwrap_or_else(|| {
+        let key = self.vacant.pop().unwrap_or_else(|| {
             self.members.push(None);
             self.members.len() - 1
         });
-        let line = Arc::clone(&self.line);
-        let waker = Waker::from(Arc::new(Place { line, place }));
-        let waits = handle.set_waker(&waker);
-        self.members[place] = Some(Member { handle, waker });
-        if !waits {
-            self.line.push(place);
+        let completed = Arc::clone(&self.completed);
+        let waker = Waker::from(Arc::new(MemberWaker { completed, key }));
+        let is_pending = handle.set_waker(&waker);
+        self.members[key] = Some(Member { handle, waker });
+        if !is_pending {
+            self.completed.push(key);
         }
         abort
     }
 
-    /// Waits for the next task to complete, and takes its result. `None` if there is no task.
+    /// Waits until a task completes, removes it and returns its result. Returns `None` if the set is empty.
     ///
-    /// Cancel safe: if it is dropped no task was taken.
+    /// Cancel safe: if it is dropped, no task is removed.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -306,9 +171,9 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
-    /// As [`join_next`](Self::join_next), with the number of the task; an error has it itself.
+    /// As [`join_next`](Self::join_next), and also returns the id of the task, which an error contains.
     ///
-    /// Cancel safe: if it is dropped no task was taken.
+    /// Cancel safe: if it is dropped, no task is removed.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -325,7 +190,7 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
-    /// Takes the result of a task that is complete. `None` if there is none.
+    /// Removes a complete task and returns its result. Returns `None` if no task is complete.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -345,7 +210,7 @@ impl<T: 'static> JoinSet<T> {
             .map(|result| result.map(|(_, output)| output))
     }
 
-    /// As [`try_join_next`](Self::try_join_next), with the number of the task.
+    /// As [`try_join_next`](Self::try_join_next), and also returns the id of the task.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -362,16 +227,16 @@ impl<T: 'static> JoinSet<T> {
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         coop::without_budget(|| {
             loop {
-                let place = lock(&self.line.0).places.pop_front()?;
-                if let Some(result) = self.take(place) {
+                let key = lock(&self.completed.0).keys.pop_front()?;
+                if let Some(result) = self.take(key) {
                     return Some(result);
                 }
             }
         })
     }
 
-    /// As [`join_next`](Self::join_next), for futures written by hand: pending if no task is complete. Then the
-    /// task that polls is woken when one is; of several, the last that has polled.
+    /// Polls for the next complete task; see [`join_next`](Self::join_next). If no task is complete, the waker of `cx` is
+    /// woken when one completes. Only the waker of the last poll is woken.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -392,7 +257,7 @@ impl<T: 'static> JoinSet<T> {
             .map(|next| next.map(|result| result.map(|(_, output)| output)))
     }
 
-    /// As [`poll_join_next`](Self::poll_join_next), with the number of the task.
+    /// As [`poll_join_next`](Self::poll_join_next), and also returns the id of the task.
     ///
     /// # Errors
     /// The result is an error if the task has panicked or was aborted.
@@ -419,52 +284,51 @@ impl<T: 'static> JoinSet<T> {
                 proceed.made_progress();
                 return Poll::Ready(None);
             }
-            let mut state = lock(&self.line.0);
-            let Some(place) = state.places.pop_front() else {
-                let known = state.waiting.as_ref();
+            let mut completions = lock(&self.completed.0);
+            let Some(key) = completions.keys.pop_front() else {
+                let known = completions.waiter.as_ref();
                 if known.is_some_and(|known| known.will_wake(cx.waker())) {
                     return Poll::Pending;
                 }
                 let Some(waker) = waker.take() else {
-                    // Without the lock: a waker may do anything when it is cloned or dropped. Then there may be
-                    // something in the line.
-                    drop(state);
+                    // Without the lock, since cloning or dropping a waker runs user code. A task may complete meanwhile.
+                    drop(completions);
                     waker = Some(cx.waker().clone());
                     continue;
                 };
-                let before = state.waiting.replace(waker);
-                drop(state);
+                let before = completions.waiter.replace(waker);
+                drop(completions);
                 drop(before);
                 return Poll::Pending;
             };
-            drop(state);
-            if let Some(result) = coop::without_budget(|| self.take(place)) {
+            drop(completions);
+            if let Some(result) = coop::without_budget(|| self.take(key)) {
                 proceed.made_progress();
                 return Poll::Ready(Some(result));
             }
         }
     }
 
-    /// The result of the task at this place, if it is complete.
-    fn take(&mut self, place: usize) -> Option<Result<(Id, T), JoinError>> {
-        // One that was let go of may have completed later: its place need not be there any more.
-        let member = self.members.get_mut(place)?.as_mut()?;
+    /// Removes the task with this key, if it is complete.
+    fn take(&mut self, key: usize) -> Option<Result<(Id, T), JoinError>> {
+        // The key of a detached task that has completed may not exist any more.
+        let member = self.members.get_mut(key)?.as_mut()?;
         let id = member.handle.id();
         let mut cx = Context::from_waker(&member.waker);
         match Pin::new(&mut member.handle).poll(&mut cx) {
             Poll::Pending => None,
             Poll::Ready(result) => {
-                self.members[place] = None;
-                self.vacant.push(place);
+                self.members[key] = None;
+                self.vacant.push(key);
                 Some(result.map(|output| (id, output)))
             }
         }
     }
 
-    /// Aborts all tasks and waits until they have ended; their results are dropped. Blocking work that has begun
-    /// cannot be ended: it is waited for.
+    /// Aborts all tasks, waits until they have ended and drops their results. A blocking function that has begun cannot be
+    /// aborted, so this waits until it returns.
     ///
-    /// If it is dropped after its first poll, the tasks end all the same; before, nothing has happened.
+    /// If the future is dropped after its first poll, the tasks are aborted nevertheless.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -480,12 +344,12 @@ impl<T: 'static> JoinSet<T> {
         while self.join_next().await.is_some() {}
     }
 
-    /// Waits for all tasks, and gives their outputs in the order in which they have completed.
+    /// Waits for all tasks and returns their outputs in the order in which they completed.
     ///
-    /// If this is dropped before it is ready, the tasks are aborted and the outputs are lost.
+    /// If the future is dropped before it is ready, the tasks are aborted and their outputs dropped.
     ///
     /// # Panics
-    /// With what a task has thrown, and if one was aborted. Then the others are aborted.
+    /// If a task panics, with its panic, or if a task was aborted. The other tasks are then aborted.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -514,7 +378,7 @@ impl<T> JoinSet<T> {
         self.members.iter().flatten().map(|member| &member.handle)
     }
 
-    /// Aborts all tasks. Their results can be taken still.
+    /// Aborts all tasks. They stay in the set until their results are returned.
     ///
     /// ```
     /// # use pointsman::task::JoinSet;
@@ -531,7 +395,7 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Lets go of all tasks, which go on.
+    /// Removes all tasks from the set without aborting them.
     ///
     /// ```
     /// # use pointsman::{sync::oneshot, task::JoinSet};
@@ -547,7 +411,7 @@ impl<T> JoinSet<T> {
     pub fn detach_all(&mut self) {
         self.members.clear();
         self.vacant.clear();
-        lock(&self.line.0).places.clear();
+        lock(&self.completed.0).keys.clear();
     }
 }
 
@@ -566,37 +430,5 @@ impl<T> Default for JoinSet<T> {
 impl<T> fmt::Debug for JoinSet<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinSet").field("len", &self.len()).finish()
-    }
-}
-
-/// Starts a task for each future.
-///
-/// # Panics
-/// Outside of a runtime.
-impl<T, F> FromIterator<F> for JoinSet<T>
-where
-    F: Future<Output = T> + Send + 'static,
-    T: Send + 'static,
-{
-    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
-        let mut set = Self::new();
-        set.extend(futures);
-        set
-    }
-}
-
-/// Starts a task for each future.
-///
-/// # Panics
-/// Outside of a runtime.
-impl<T, F> Extend<F> for JoinSet<T>
-where
-    F: Future<Output = T> + Send + 'static,
-    T: Send + 'static,
-{
-    fn extend<I: IntoIterator<Item = F>>(&mut self, futures: I) {
-        for future in futures {
-            self.spawn(future);
-        }
     }
 }

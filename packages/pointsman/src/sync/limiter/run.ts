@@ -1,9 +1,10 @@
-/** Calls the function that a limiter runs, with a signal, and bounds its time. */
+/** Calls the function of a run, passes it a signal, and bounds its time. */
 
 import { TimeoutError } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
 import { giveUpOn } from '../wait/give-up.js';
+import type { Starting } from './start.js';
 
 /** The second argument of a function that a limiter runs. */
 export interface RunContext {
@@ -15,20 +16,49 @@ export interface RunContext {
 
 export type Work<T> = (permit: Permit, context: RunContext) => T | PromiseLike<T>;
 
-/** The bounds of a function's wait and work. */
-export interface Bounds extends WaitOptions {
+interface Bounds extends WaitOptions {
   readonly runTimeout?: number | undefined;
 }
 
 /** For a function without bounds. Each read creates a signal: on a shared one, listeners would accumulate. */
-export const unbounded: RunContext = {
+const unbounded: RunContext = {
   get signal() {
     return new AbortController().signal;
   },
 };
 
-/** Calls the function with a signal for its bounds. */
-export function callWithin<T>(
+/**
+ * @internal Calls the function, and releases the permit when its result has settled, before the caller of `run` continues. Not an
+ * async function, which would be slower where the result is no promise.
+ */
+export function runWith<T>(
+  permit: Starting,
+  fn: Work<T>,
+  bounds: Bounds | undefined,
+  label: string,
+  stats: { failed: number },
+): Promise<T> {
+  let result: T | PromiseLike<T>;
+  try {
+    result = bounds === undefined ? fn(permit, unbounded) : callWithin(fn, permit, bounds, label);
+  } catch (error) {
+    result = Promise.reject(error);
+  }
+  permit._started?.();
+  return Promise.resolve(result).then(
+    (value) => {
+      permit._giveBack();
+      return value;
+    },
+    (error) => {
+      stats.failed++;
+      permit._giveBack();
+      throw error;
+    },
+  );
+}
+
+function callWithin<T>(
   fn: Work<T>,
   permit: Permit,
   { signal, runTimeout = Infinity }: Bounds,

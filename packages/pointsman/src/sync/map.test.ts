@@ -1,9 +1,9 @@
-/** Results of a function for many inputs: no more at once than may, in order or not, and an end that is clean. */
+/** `map`: bounded concurrency, results in order or as they are ready, back-pressure, errors and leaving. */
 import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Semaphore } from '../semaphore/semaphore.js';
-import { type MapContext, type MapOptions, map } from './map.js';
-import type { Work } from './work.js';
+import { type MapContext, type MapOptions, map } from './limiter/map.js';
+import type { Work } from './limiter/run.js';
+import { Semaphore } from './semaphore/semaphore.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Turns that a semaphore gives, and what was asked of it. */
+/** A limiter made of a semaphore, which records the options of its requests. */
 class Turns {
   readonly semaphore: Semaphore;
   readonly asked: object[] = [];
@@ -32,7 +32,7 @@ class Turns {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Lets time pass until it has settled. */
+/** Advances the time until the promise has settled. */
 async function settled<T>(promise: Promise<T>): Promise<T> {
   let done = false;
   const mark = () => {
@@ -44,7 +44,7 @@ async function settled<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** A source that counts what was pulled, and knows whether it was closed. */
+/** Sources that count the pulled inputs, and how often they were closed. */
 function source(count: number) {
   const state = { pulled: 0, closed: 0 };
   function* generate() {
@@ -66,7 +66,7 @@ function source(count: number) {
   return { state, sync: generate(), async: generateLater() };
 }
 
-/** A function that finishes when it is told to. */
+/** A function whose calls the test settles. */
 function jobs() {
   const running = new Map<
     number,
@@ -83,7 +83,7 @@ function jobs() {
   return { running, contexts, fn, most: () => most };
 }
 
-/** Until nothing is left to do but what waits for us. */
+/** Waits until only what the test controls is pending. */
 const quiet = async () => {
   for (let n = 0; n < 3; n++) await nextMacrotask();
 };
@@ -114,7 +114,7 @@ describe('results', () => {
     expect(all).toEqual([1, 3, 2, 4, 0]);
   });
 
-  test('of promises, values that are undefined, and nothing at all', async () => {
+  test('of promises, of undefined values, of no inputs, and of other iterables', async () => {
     const inputs = [1, Promise.resolve(2)];
     expect(await map(new Turns(1), inputs, (n) => n * 2).toArray()).toEqual([2, 4]);
     expect(await map(new Turns(1), [undefined, 1], () => undefined).toArray()).toEqual([
@@ -130,7 +130,7 @@ describe('results', () => {
     ]);
   });
 
-  test('can be read again of inputs that can', async () => {
+  test('can be read again if the inputs can', async () => {
     const twice = map(new Turns(2), [1, 2], (n) => n);
     expect([await twice.toArray(), await twice.toArray()]).toEqual([
       [1, 2],
@@ -138,7 +138,7 @@ describe('results', () => {
     ]);
   });
 
-  test('nothing starts before it is read', async () => {
+  test('nothing is pulled before the results are read', async () => {
     const { state, sync } = source(3);
     map(new Turns(2), sync, (n) => n);
     await quiet();
@@ -147,28 +147,25 @@ describe('results', () => {
 });
 
 describe('back-pressure', () => {
-  test.each(['sync', 'async'] as const)(
-    'pulls one input ahead of those that run: %s',
-    async (kind) => {
-      const { state, [kind]: inputs } = source(10);
-      const { running, fn, most } = jobs();
-      const turns = new Turns(2);
-      const all = map(turns, inputs, fn).toArray();
+  test.each(['sync', 'async'] as const)('pulls one input ahead: %s', async (kind) => {
+    const { state, [kind]: inputs } = source(10);
+    const { running, fn, most } = jobs();
+    const turns = new Turns(2);
+    const all = map(turns, inputs, fn).toArray();
+    await quiet();
+    expect([state.pulled, running.size]).toEqual([3, 2]);
+    running.get(1)?.resolve('one');
+    await quiet();
+    expect([state.pulled, [...running.keys()]]).toEqual([4, [0, 2]]);
+    for (let n = 0; n < 10; n++) {
+      running.get(n)?.resolve(n);
       await quiet();
-      expect([state.pulled, running.size]).toEqual([3, 2]);
-      running.get(1)?.resolve('one');
-      await quiet();
-      expect([state.pulled, [...running.keys()]]).toEqual([4, [0, 2]]);
-      for (let n = 0; n < 10; n++) {
-        running.get(n)?.resolve(n);
-        await quiet();
-      }
-      expect(await all).toEqual([0, 'one', 2, 3, 4, 5, 6, 7, 8, 9]);
-      expect([most(), state.closed]).toEqual([2, 1]);
-    },
-  );
+    }
+    expect(await all).toEqual([0, 'one', 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect([most(), state.closed]).toEqual([2, 1]);
+  });
 
-  test('starts nothing while as many results are unread as may run', async () => {
+  test('pulls nothing while as many results are unread as may run at once', async () => {
     const { state, sync } = source(100);
     const results = map(new Turns(3), sync, (n) => n)[Symbol.asyncIterator]();
     expect(await results.next()).toEqual({ done: false, value: 0 });
@@ -183,7 +180,7 @@ describe('back-pressure', () => {
     expect(state.closed).toBe(1);
   });
 
-  test('is bounded where concurrency is not', async () => {
+  test('has a bound if concurrency has none', async () => {
     const { state, sync } = source(10_000);
     const results = map(new Turns(Number.POSITIVE_INFINITY), sync, (n) => n)[
       Symbol.asyncIterator
@@ -194,7 +191,7 @@ describe('back-pressure', () => {
     await results.return?.();
   });
 
-  test('an input that a weight, a key or a priority is made of is pulled before its turn', async () => {
+  test('an input is pulled before its request, whose options are computed from it', async () => {
     const { state, sync } = source(10);
     const { running, fn } = jobs();
     const turns = new Turns(1);
@@ -218,7 +215,7 @@ describe('back-pressure', () => {
     expect(turns.semaphore.waiting).toBe(0);
   });
 
-  test('with nothing under way it finds the end without a turn', async () => {
+  test('the end of the inputs needs no turn', async () => {
     const turns = new Turns(1);
     const held = await turns.semaphore.acquire();
     expect(await map(turns, source(0).sync, (n) => n).toArray()).toEqual([]);
@@ -231,7 +228,7 @@ describe('back-pressure', () => {
     await quiet();
     const other = turns.semaphore.acquire();
     running.get(0)?.resolve(0);
-    // Somebody else holds the only turn now; there is nothing to wait for all the same.
+    // Another request holds the only turn, but the map needs none.
     expect(await all).toEqual([0]);
     (await other).release();
     await quiet();
@@ -240,7 +237,7 @@ describe('back-pressure', () => {
 });
 
 describe('an error', () => {
-  test('ends all: what runs is aborted, the source is closed, and nothing more is pulled', async () => {
+  test('aborts what runs, closes the source, and ends the pulling', async () => {
     for (const kind of ['sync', 'async'] as const) {
       const { state, [kind]: inputs } = source(10);
       const { running, contexts, fn } = jobs();
@@ -252,7 +249,7 @@ describe('an error', () => {
       await failed;
       expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
       expect([state.pulled, state.closed]).toEqual([4, 1]);
-      // What goes on though it was aborted holds its turn, and nobody hears of its error.
+      // A function that continues after the abort holds its turn, and its error is ignored.
       expect(turns.semaphore.available).toBe(1);
       running.get(0)?.reject(new Error('later'));
       running.get(2)?.resolve(2);
@@ -261,14 +258,14 @@ describe('an error', () => {
     }
   });
 
-  test('thrown at once counts as well', async () => {
+  test('may be thrown synchronously', async () => {
     const thrown = map(new Turns(2), [1, 2, 3], () => {
       throw new Error('lost');
     });
     await expect(thrown.toArray()).rejects.toThrow('lost');
   });
 
-  test('is collected with all others, after the last result', async () => {
+  test('is collected with the others, and thrown after the last result', async () => {
     const results: number[] = [];
     const turns = new Turns(2);
     const read = async () => {
@@ -289,7 +286,7 @@ describe('an error', () => {
     expect(turns.semaphore.idle).toBe(true);
   });
 
-  test('of the source ends all, and what runs may still fail unheard', async () => {
+  test('of the source ends the map; later errors of running functions are ignored', async () => {
     async function* inputs() {
       yield 1;
       throw new Error('no more');
@@ -322,7 +319,7 @@ describe('an error', () => {
     expect(state.closed).toBe(1);
   });
 
-  test('of one input is collected also where the options are made of it', async () => {
+  test('of an input or of a function of the options is collected', async () => {
     const results: number[] = [];
     const key = (n: number) => {
       if (n === 4) throw new Error('no key');
@@ -338,7 +335,7 @@ describe('an error', () => {
     expect(results).toEqual([1, 3, 5]);
   });
 
-  test('of closing the source does not hide the one before', async () => {
+  test('of closing the source does not hide an earlier error', async () => {
     const inputs = {
       [Symbol.iterator]: () => ({
         next: () => ({ value: 1 }),
@@ -400,7 +397,7 @@ describe('leaving', () => {
     },
   );
 
-  test('does not wait for an input that may never come', async () => {
+  test('does not wait for a pending input', async () => {
     const never = { next: () => new Promise<IteratorResult<number>>(() => {}), return: vi.fn() };
     let asked = 0;
     const inputs = {
@@ -434,7 +431,7 @@ describe('leaving', () => {
     expect(turns.semaphore.idle).toBe(true);
   });
 
-  test('holds no turn for an input that never comes', async () => {
+  test('holds no turn for an input that never arrives', async () => {
     const silent = () => {
       let asked = 0;
       const next = () =>
@@ -459,7 +456,7 @@ describe('leaving', () => {
     }
   });
 
-  test('before it is read pulls nothing', async () => {
+  test('before the first read pulls nothing', async () => {
     const { state, sync } = source(3);
     const signal = AbortSignal.abort('over');
     await expect(map(new Turns(1), sync, (n) => n, { signal }).toArray()).rejects.toBe('over');
@@ -473,7 +470,7 @@ describe('leaving', () => {
   });
 });
 
-test('what cannot be used is refused at once', () => {
+test('bad arguments are refused at once', () => {
   const turns = new Turns(1);
   const refused = (...args: unknown[]) =>
     (map as (...all: unknown[]) => unknown).bind(undefined, turns, ...args);

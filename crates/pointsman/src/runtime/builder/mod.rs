@@ -1,0 +1,399 @@
+//! The configuration of a runtime before it is built.
+
+mod threads;
+
+use std::env::VarError;
+use std::fmt;
+use std::io;
+
+use super::config::Config;
+#[cfg(feature = "reactor")]
+use super::driver::Reactor;
+use super::local::{LocalOptions, LocalRuntime};
+use super::runtime::Runtime;
+#[cfg(feature = "reactor")]
+use super::scheduler::Alarm;
+use crate::time;
+
+/// Configures and builds a [`Runtime`].
+///
+/// ```
+/// let runtime = pointsman::runtime::Builder::new_multi_thread()
+///     .worker_threads(2)
+///     .thread_name("signals")
+///     .enable_time()
+///     .build()?;
+/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+/// # Ok::<_, std::io::Error>(())
+/// ```
+pub struct Builder {
+    config: Config,
+    is_multi_thread: bool,
+    worker_threads: Option<usize>,
+    enable_time: bool,
+    start_paused: bool,
+    #[cfg(feature = "reactor")]
+    enable_io: bool,
+    #[cfg(feature = "reactor")]
+    max_io_events: usize,
+    #[cfg(feature = "reactor")]
+    max_io_events_if_busy: Option<usize>,
+}
+
+impl Builder {
+    fn new(is_multi_thread: bool) -> Self {
+        Self {
+            config: Config::default(),
+            is_multi_thread,
+            worker_threads: None,
+            enable_time: false,
+            start_paused: false,
+            #[cfg(feature = "reactor")]
+            enable_io: false,
+            #[cfg(feature = "reactor")]
+            max_io_events: 1024,
+            #[cfg(feature = "reactor")]
+            max_io_events_if_busy: None,
+        }
+    }
+
+    /// Configures a current-thread runtime: its tasks run on the thread that is in [`Runtime::block_on`], and only
+    /// meanwhile.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// let task = runtime.spawn(async { std::thread::current().id() });
+    /// assert_eq!(runtime.block_on(task).unwrap(), std::thread::current().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn new_current_thread() -> Self {
+        Self::new(false)
+    }
+
+    /// Configures a multi-thread runtime: its tasks run on worker threads. A thread in [`Runtime::block_on`] polls its own
+    /// future and runs no tasks.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let runtime = pointsman::runtime::Builder::new_multi_thread().build()?;
+    /// let (tx, rx) = mpsc::channel();
+    /// runtime.spawn(async move { tx.send("done") });
+    /// // No thread is in `block_on`.
+    /// assert_eq!(rx.recv(), Ok("done"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn new_multi_thread() -> Self {
+        Self::new(true)
+    }
+
+    /// Enables timers and, if a cargo feature provides it, I/O.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, sleep};
+    /// let runtime = Builder::new_current_thread().enable_all().build()?;
+    /// let task = runtime.spawn(async { sleep(Duration::from_millis(1)).await });
+    /// assert!(runtime.block_on(task).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn enable_all(&mut self) -> &mut Self {
+        #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
+        self.enable_io();
+        self.enable_time()
+    }
+
+    /// Enables I/O, which [`net`](crate::net), [`process`](crate::process) and [`signal`](crate::signal) need: without it
+    /// they panic. Default: disabled.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// let runtime = Builder::new_current_thread().enable_io().build()?;
+    /// let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0"))?;
+    /// assert_ne!(socket.local_addr()?.port(), 0);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
+    pub fn enable_io(&mut self) -> &mut Self {
+        self.enable_io = true;
+        self
+    }
+
+    /// Sets the maximum number of I/O events per poll of the system. Default: 1024.
+    ///
+    /// # Panics
+    /// If `capacity` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().enable_io().max_io_events_per_tick(16).build()?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
+    #[track_caller]
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_tick must be non-zero");
+        self.max_io_events = capacity;
+        self
+    }
+
+    /// Sets the maximum number of I/O events per poll of a worker that has queued tasks, which run sooner with a smaller
+    /// number. Default: the value of [`max_io_events_per_tick`](Self::max_io_events_per_tick).
+    ///
+    /// # Panics
+    /// If `capacity` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread()
+    ///     .enable_io()
+    ///     .max_io_events_per_tick(128)
+    ///     .max_io_events_per_busy_tick(8)
+    ///     .build()?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
+    #[track_caller]
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero");
+        self.max_io_events_if_busy = Some(capacity);
+        self
+    }
+
+    /// Enables timers, which [`time`](crate::time) needs: without them it panics. Default: disabled.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, sleep};
+    /// let nap = || async { sleep(Duration::from_millis(1)).await };
+    ///
+    /// let without = Builder::new_current_thread().build()?;
+    /// assert!(without.block_on(without.spawn(nap())).unwrap_err().is_panic());
+    ///
+    /// let with = Builder::new_current_thread().enable_time().build()?;
+    /// assert!(with.block_on(with.spawn(nap())).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn enable_time(&mut self) -> &mut Self {
+        self.enable_time = true;
+        self
+    }
+
+    /// Sets the number of worker threads of a multi-thread runtime. Default: the environment variable
+    /// `TOKIO_WORKER_THREADS`, otherwise the number of cores. A current-thread runtime ignores it.
+    ///
+    /// More workers than cores help if tasks block their threads: the runtime wakes workers beyond the number of cores
+    /// only while another worker is stuck.
+    ///
+    /// # Panics
+    /// If `threads` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 3);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn worker_threads(&mut self, threads: usize) -> &mut Self {
+        assert!(threads > 0, "Worker threads cannot be set to 0");
+        self.worker_threads = Some(threads);
+        self
+    }
+
+    /// Sets the name of the runtime, which [`Handle::name`](super::Handle::name) returns. Default: none.
+    ///
+    /// # Panics
+    /// If the name is empty or blank.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().name("signals").build()?;
+    /// assert_eq!(runtime.handle().name(), Some("signals"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        assert!(!name.trim().is_empty(), "runtime name shouldn't be empty");
+        self.config.name = Some(name.into());
+        self
+    }
+
+    /// Sets the maximum number of task polls after which a worker checks timers and the inject queue. Default: 61. If tasks
+    /// are long, the worker checks earlier, about every 25 µs.
+    ///
+    /// In a current-thread runtime the future of `block_on`, if it was woken, is polled after exactly this many polls, or
+    /// once no task is ready. With a smaller number, timers and that future wait less, and short tasks have more
+    /// overhead.
+    ///
+    /// # Panics
+    /// If `tasks` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().event_interval(1).build()?;
+    /// runtime.block_on(async {
+    ///     let tasks = [(); 5].map(|()| pointsman::spawn(async {}));
+    ///     pointsman::task::yield_now().await;
+    ///     // This future is polled again before all tasks have run.
+    ///     assert!(!tasks[4].is_finished());
+    /// });
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn event_interval(&mut self, tasks: u32) -> &mut Self {
+        assert!(tasks > 0, "event_interval must be greater than 0");
+        self.config.event_interval = tasks;
+        self
+    }
+
+    /// Has no effect; provided for compatibility with Tokio. [`event_interval`](Self::event_interval) also sets when a worker
+    /// checks the inject queue.
+    ///
+    /// # Panics
+    /// If `tasks` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().global_queue_interval(7).build()?;
+    /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn global_queue_interval(&mut self, tasks: u32) -> &mut Self {
+        assert!(tasks > 0, "global_queue_interval must be greater than 0");
+        self
+    }
+
+    /// Sets whether the clock of [`time`](crate::time) starts paused, as by [`time::pause`](crate::time::pause). Default:
+    /// `false`. A multi-thread runtime cannot be [built](Self::build) with it.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, Instant, sleep};
+    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let start = Instant::now();
+    ///     sleep(Duration::from_secs(3_600)).await;
+    ///     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
+    /// });
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
+        self.start_paused = start_paused;
+        self
+    }
+
+    /// Builds the runtime. The builder can be used again.
+    ///
+    /// # Errors
+    /// If a worker thread cannot be started, or the system provides no descriptors for I/O.
+    ///
+    /// # Panics
+    /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
+    /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
+    /// [`worker_threads`](Self::worker_threads).
+    ///
+    /// ```
+    /// let mut builder = pointsman::runtime::Builder::new_current_thread();
+    /// let (first, second) = (builder.build()?, builder.build()?);
+    /// assert_ne!(first.handle().id(), second.handle().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        assert!(
+            !(self.start_paused && self.is_multi_thread),
+            "{}",
+            time::CANNOT_PAUSE
+        );
+        let mut config = self.config.clone();
+        if self.is_multi_thread {
+            config.worker_threads = match self.worker_threads {
+                Some(threads) => threads,
+                None => default_workers(),
+            };
+        }
+        #[cfg(feature = "reactor")]
+        let io = match self.enable_io {
+            true => Some((
+                Reactor::new(
+                    config.worker_threads,
+                    self.max_io_events,
+                    self.max_io_events_if_busy.unwrap_or(self.max_io_events),
+                )?,
+                Alarm::for_io()?,
+            )),
+            false => None,
+        };
+        #[cfg(not(feature = "reactor"))]
+        let io = None;
+        Runtime::start(config, self.enable_time, self.start_paused, io)
+    }
+
+    /// Builds a [`LocalRuntime`], whose tasks need not be `Send`.
+    ///
+    /// # Errors
+    /// If the system provides no descriptors for I/O.
+    ///
+    /// # Panics
+    /// If the builder configures a multi-thread runtime.
+    ///
+    /// ```
+    /// use pointsman::runtime::{Builder, LocalOptions};
+    /// use std::rc::Rc;
+    ///
+    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+    /// let number = Rc::new(7);
+    /// let task = runtime.spawn_local(async move { *number });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 7);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+        assert!(
+            !self.is_multi_thread,
+            "multi_thread is not supported for LocalRuntime"
+        );
+        self.config.is_local = true;
+        let built = self.build();
+        self.config.is_local = false;
+        Ok(LocalRuntime::new_on(built?))
+    }
+}
+
+#[track_caller]
+fn default_workers() -> usize {
+    // The variable and the messages are Tokio's, so that a deployment can set it for either runtime.
+    const VARIABLE: &str = "TOKIO_WORKER_THREADS";
+    match std::env::var(VARIABLE) {
+        Ok(value) => {
+            let threads = value.parse().unwrap_or_else(|error| {
+                panic!("\"{VARIABLE}\" must be usize, error: {error}, value: {value}")
+            });
+            assert!(threads > 0, "\"{VARIABLE}\" cannot be set to 0");
+            threads
+        }
+        Err(VarError::NotPresent) => std::thread::available_parallelism().map_or(1, usize::from),
+        Err(VarError::NotUnicode(value)) => {
+            panic!("\"{VARIABLE}\" must be valid unicode, error: {value:?}")
+        }
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("is_multi_thread", &self.is_multi_thread)
+            .field("worker_threads", &self.worker_threads)
+            .field("max_blocking_threads", &self.config.max_blocking_threads)
+            .field("thread_keep_alive", &self.config.thread_keep_alive)
+            .field("event_interval", &self.config.event_interval)
+            .field("enable_time", &self.enable_time)
+            .field("start_paused", &self.start_paused)
+            .finish_non_exhaustive()
+    }
+}

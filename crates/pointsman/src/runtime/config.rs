@@ -1,0 +1,61 @@
+//! The configuration of a runtime, as its [`Builder`](super::Builder) leaves it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A hook that a runtime's threads call.
+pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
+
+#[derive(Clone)]
+pub(super) struct Config {
+    /// 0 for a current-thread runtime.
+    pub(super) worker_threads: usize,
+    pub(super) max_blocking_threads: usize,
+    pub(super) thread_keep_alive: Duration,
+    pub(super) thread_name: Arc<dyn Fn() -> String + Send + Sync>,
+    pub(super) thread_stack_size: Option<usize>,
+    pub(super) name: Option<Arc<str>>,
+    /// Whether a [`LocalRuntime`](super::LocalRuntime) owns the runtime.
+    pub(super) is_local: bool,
+    pub(super) event_interval: u32,
+    pub(super) on_thread_start: Option<Callback>,
+    pub(super) on_thread_stop: Option<Callback>,
+    pub(super) on_thread_park: Option<Callback>,
+    pub(super) on_thread_unpark: Option<Callback>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            worker_threads: 0,
+            max_blocking_threads: 512,
+            thread_keep_alive: Duration::from_secs(10),
+            thread_name: Arc::new(|| "pointsman-rt".into()),
+            thread_stack_size: None,
+            name: None,
+            is_local: false,
+            event_interval: 61,
+            on_thread_start: None,
+            on_thread_stop: None,
+            on_thread_park: None,
+            on_thread_unpark: None,
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+impl Config {
+    pub(super) fn for_model(
+        worker_threads: usize,
+        max_blocking_threads: usize,
+        thread_keep_alive: Duration,
+    ) -> Self {
+        Self {
+            worker_threads,
+            max_blocking_threads,
+            thread_keep_alive,
+            event_interval: 2,
+            ..Self::default()
+        }
+    }
+}
