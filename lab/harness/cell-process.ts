@@ -1,8 +1,8 @@
 /**
  * The process of one cell: `node cell-process.js <table module> <cell> <subject> <budget> <measures>`.
  *
- * Invariant: prints one line of JSON, a Measurement, as its last line; and ends only after what it
- * started has ended, so that all the processor time it caused is counted as the lab's own.
+ * Invariant: prints one line of JSON, a Measurement, as its last line; and ends only after the
+ * processes that it started, so that all the processor time it caused counts as the lab's own.
  */
 import { Console } from 'node:console';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const farewellMilliseconds = 2000;
 
 const [module = '', cellId = '', subject = '', budget = '{}', wanted = '[]'] =
   process.argv.slice(2);
-// The last line of standard output is the result; what a subject says goes elsewhere.
+// The last line of standard output is the result; output of subjects goes to standard error.
 globalThis.console = new Console(process.stderr, process.stderr);
 
 const measurement = await measure(module, cellId, subject, JSON.parse(budget), JSON.parse(wanted));
@@ -42,7 +42,7 @@ async function measure(
   }
 }
 
-/** In the order they were taken when few; else as quantiles, which keep median and both ends. */
+/** Returns few samples in order, and many as quantiles, which keep the median and both ends. */
 function thin(samples: readonly number[]): number[] {
   const sorted = [...samples].sort((a, b) => a - b);
   const kept =

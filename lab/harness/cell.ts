@@ -1,8 +1,7 @@
 /**
- * Runs one cell in a process of its own and always comes back: with samples, or with a note that
- * says how it failed.
+ * Runs one cell in its own process. Always resolves: with samples, or with a note that says how the cell failed.
  *
- * Invariant: when a run is over, by whatever end, its whole process group is gone.
+ * Invariant: when a run has ended, in any way, its whole process group has ended.
  */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -12,7 +11,7 @@ import type { Budget, Cell, Measurement, Row } from './table.js';
 
 export interface CellRun extends Measurement {
   readonly milliseconds: number;
-  /** The process broke down without a measurement, so nothing was learned about the subject. */
+  /** Whether the process crashed without a measurement, which says nothing about the subject. */
   readonly crashed: boolean;
 }
 
@@ -65,7 +64,7 @@ export async function runCell(options: {
     killGroup();
   }, limit);
   signal.addEventListener('abort', killGroup);
-  // A server left behind would hold the pipes open and never let this run end.
+  // A process left behind would hold the pipes open, and this run would never end.
   running.process?.once('exit', killGroup);
   try {
     const { stdout, stderr, exitCode } = await running;
@@ -87,7 +86,7 @@ export async function runCell(options: {
   }
 }
 
-/** What failed has no samples, and what lacks a row's samples has failed. */
+/** Checks a measurement: a failed one has no samples, and one without the samples of a row has failed. */
 function complete(found: Measurement, rows: readonly Row[], subject: string): Measurement {
   if (!found.ok) return { ...found, samples: {} };
   const wrong = rows.find((row) => isIn(row, subject) && !usable(found.samples[row.measure]));
@@ -108,7 +107,7 @@ function killProcessGroup(leader: number | undefined): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch {
-    // Nobody is left in the group.
+    // The group is empty.
   }
 }
 

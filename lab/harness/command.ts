@@ -1,9 +1,8 @@
 /**
- * The lab's command: measures tables part by part, their headlines first, and after each part writes the
- * results and the report.
+ * The lab's command: measures tables in parts, headlines first, and writes the results and the report after each part.
  *
- * Invariant: whatever ends it (the last round, Ctrl-C, an error), the rounds that were done are
- * kept, no process is left behind, and the last lines say what there is or how to go on.
+ * Invariant: however it ends (last round, Ctrl-C, error), finished rounds are kept, no process is left running, and the
+ * last lines say where the results are or how to continue.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -26,7 +25,7 @@ import type { Prepared, Table } from './table.js';
 import { type LoadedTable, loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
 
-/** A part of a table with all that is needed to measure it. */
+/** A part of a table, ready to be measured. */
 interface Work {
   readonly table: Table;
   readonly plan: Plan;
@@ -35,7 +34,7 @@ interface Work {
   prepare(report: (line: string) => void): Promise<Prepared | undefined>;
 }
 
-/** The part of a listr task that is used here. */
+/** The used part of a listr task. */
 interface Display {
   title: string;
   output: string;
@@ -46,7 +45,10 @@ const interruptedExitCode = 130;
 
 export function labCommand(places: Places): CommandDef<typeof optionArguments> {
   return defineCommand({
-    meta: { name: 'lab', description: 'Measures ours and every peer side by side, here' },
+    meta: {
+      name: 'lab',
+      description: 'Measures Pointsman and its peers side by side on this machine',
+    },
     args: optionArguments,
     async run(context) {
       try {
@@ -73,12 +75,12 @@ async function runLab(places: Places, options: Options): Promise<number> {
   const { due, later } = await prepareWorks(places, names, options, interruption.signal);
   await measureAll(places, due, interruption);
   if (interruption.signal.aborted) {
-    sayHowToGoOn(places, options, due);
-    // What a table's preparation left running must not hold the terminal.
+    printContinuation(places, options, due);
+    // Processes of a table's preparation must not hold the terminal.
     process.exit(interruptedExitCode);
   }
   const isAsked = options.row !== undefined || options.subject !== undefined;
-  if (isAsked) sayWhatWasAsked(due);
+  if (isAsked) printRequested(due);
   const outcomes = due.some(({ plan }) => plan.isTrial)
     ? due.map(({ table, journal }) => outcomeOf(table, journal.content))
     : await conclude(places, names, isAsked);
@@ -92,7 +94,7 @@ async function runLab(places: Places, options: Options): Promise<number> {
   return exitCodeOf(outcomes);
 }
 
-/** Writes everything that is known, and says it of these tables. */
+/** Writes all results, and prints those of these tables. */
 async function conclude(
   places: Places,
   names: readonly string[],
@@ -105,7 +107,7 @@ async function conclude(
   return concluded;
 }
 
-/** What is measured now, and what is left for another time. */
+/** Returns what is measured now, and what remains for a later run. */
 async function prepareWorks(
   places: Places,
   names: readonly string[],
@@ -134,7 +136,7 @@ async function prepareWorks(
       return { journal, isDone: cells.every((cell) => journal.isFinished(cell)) };
     });
   let journals = open(options.fresh);
-  // Who asks for what is all there wants it anew; else only what is missing.
+  // If everything is measured already, measure it again; otherwise only what is missing.
   if (journals.every(({ isDone }) => isDone)) journals = open(true);
   const works = planned.flatMap(({ loaded: { table, module }, plans }, index) => {
     const journal = journals[index]?.journal;
@@ -167,7 +169,7 @@ async function measureAll(
   const due = works.filter(({ measuring }) => !measuring.isDone);
   if (due.length > 1) {
     console.log(
-      `${counted(due.length, 'part')} to measure, about ${howLong(due)}. Ctrl-C keeps what was measured.`,
+      `${counted(due.length, 'part')} to measure, about ${howLong(due)}. Ctrl-C keeps finished rounds.`,
     );
   }
   const list = new Listr(
@@ -175,14 +177,14 @@ async function measureAll(
       title: describeWork(work),
       task: async (_, task) => {
         await measure(work, task, interruption.signal);
-        // After the last one the page is written anyway.
+        // After the last part the page is written in any case.
         if (interruption.signal.aborted || work === due.at(-1)) return;
         writeOutcomes(places, await outcomesOf(places));
       },
     })),
     {
       registerSignalListeners: false,
-      // Redrawing only when there is news leaves the processors to the cells.
+      // Redraws only on changes, to leave the processors to the cells.
       rendererOptions: { lazy: true },
     },
   );
@@ -212,10 +214,10 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
           ? ''
           : `, about ${describeDuration(remainingMilliseconds)} left`;
       if (isTerminal) {
-        display.title = `${name}: round ${round} of ${rounds}, ${elapsed()} gone${left}`;
+        display.title = `${name}: round ${round} of ${rounds}, ${elapsed()} elapsed${left}`;
         if (now !== undefined) display.output = now;
       } else if (now === undefined) {
-        display.output = `round ${round} of ${rounds} done, ${elapsed()} gone${left}`;
+        display.output = `round ${round} of ${rounds} done, ${elapsed()} elapsed${left}`;
       }
     });
     display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}`;
@@ -236,7 +238,7 @@ function describeWork(work: Work): string {
   const kept = measuring.roundsKept;
   return [
     `${nameOf(work)}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'run')} a round`,
-    `${counted(measuring.rounds, 'round')}${kept === 0 ? '' : `, going on after round ${kept}`}`,
+    `${counted(measuring.rounds, 'round')}${kept === 0 ? '' : `, continuing after round ${kept}`}`,
     `about ${howLong([work])}`,
   ].join(', ');
 }
@@ -245,7 +247,7 @@ function howLong(works: readonly Work[]): string {
   return describeDuration(sum(works.map(({ measuring }) => measuring.remainingMilliseconds)));
 }
 
-function sayWhatWasAsked(works: readonly Work[]): void {
+function printRequested(works: readonly Work[]): void {
   const outcomes = works.map(({ table, journal }) => outcomeOf(table, journal.content));
   const groups = works.flatMap(({ plan }) => plan.groups);
   const wanted = new Set(groups.flatMap(({ rows }) => rows));
@@ -259,7 +261,7 @@ function sayWhatWasAsked(works: readonly Work[]): void {
   console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
 }
 
-function sayHowToGoOn(
+function printContinuation(
   places: Places,
   { table, full, rounds, row, subject }: Options,
   works: readonly Work[],
@@ -272,13 +274,13 @@ function sayHowToGoOn(
     console.log(`\nInterrupted. Start anew: ${repeatCommand(again)}`);
     return;
   }
-  console.log('\nInterrupted. What was measured is kept.');
+  console.log('\nInterrupted. Finished rounds are kept.');
   if (existsSync(reportPath(places))) sayPage(places);
-  console.log(`Go on:      ${repeatCommand(again)}`);
+  console.log(`Continue:   ${repeatCommand(again)}`);
   console.log(`Start anew: ${repeatCommand({ ...again, FRESH: 1 })}`);
 }
 
-/** A subject of ours that fails its own row is a defect, not a figure. */
+/** Returns 1 if a subject of ours failed a row: that is a defect. */
 function exitCodeOf(outcomes: readonly TableOutcome[]): number {
   const failures = new Map<string, string[]>();
   for (const { row, subjects } of outcomes.flatMap(({ rows }) => rows)) {

@@ -1,7 +1,7 @@
 /**
- * What all journals come to: the results, the report, and what the terminal says of it.
+ * Computes the results and the report from all journals, and prints the summary.
  *
- * Invariant: computed from the journals as they stand in the files, whatever this run has measured.
+ * Invariant: computed only from the journal files, not from what this run has measured.
  */
 import { relative } from 'node:path';
 import {
@@ -18,7 +18,7 @@ import { journalPath, type Places, reportPath, resultsPath } from './places.js';
 import { resultsOf, writeResults } from './results.js';
 import { loadTable, tableNames } from './tables.js';
 
-/** Of every table that has been measured. */
+/** Returns the outcomes of all measured tables. */
 export async function outcomesOf(places: Places): Promise<readonly TableOutcome[]> {
   const outcomes: TableOutcome[] = [];
   for (const name of tableNames(places.tables)) {
@@ -40,7 +40,7 @@ export function writeOutcomes(places: Places, outcomes: readonly TableOutcome[])
   writeReport(places, outcomes, unmeasured);
 }
 
-/** The page's path comes last, where it is found. */
+/** Prints the outcomes, and the path of the page last. */
 export function sayOutcomes(
   places: Places,
   outcomes: readonly TableOutcome[],
@@ -48,7 +48,7 @@ export function sayOutcomes(
 ): void {
   for (const outcome of much === 'all' ? outcomes : []) {
     const { table, unmeasured, behaviours } = outcome;
-    // The terminal shows the document's lines once they are there together.
+    // The document's lines are printed only when all of them are measured.
     const isWhole = unmeasured.every(({ column }) => column === undefined);
     if (table.document?.layout !== undefined && isWhole) {
       console.log(`\n${describeDocument(outcome)}`);

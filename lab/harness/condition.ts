@@ -1,11 +1,9 @@
 /**
- * The conditions in which tables that sleep and wake are measured. Quiet: nobody else runs, so a core
- * falls asleep when its thread waits, and waking it takes long. One core busy: another process keeps a
- * core busy, as an ordinary program does. All cores busy: as many of them as there are cores.
+ * The conditions in which rows with sleeping threads are measured. Quiet: no other program runs, so idle cores sleep and a
+ * wake-up is slow. One core busy: another process keeps a core busy. All cores busy: one such process per core.
  *
- * Invariant: the busy processes are children of this one, which waits for their end, so their time
- * counts as the lab's own. Each has a session of its own, so the system shares the cores with it as with
- * a stranger, unless it is asked to stay in this one.
+ * Invariant: the busy processes are children of this one, which waits for them, so their time counts as the lab's own.
+ * Each has its own session, so the system schedules it as an unrelated program, unless the condition asks otherwise.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +20,7 @@ export const conditionWords: Readonly<Record<Condition, string>> = {
 };
 
 export interface Running {
-  /** The ids of the processes that make the condition. */
+  /** The ids of the busy processes. */
   readonly processes: readonly number[];
   end(): Promise<void>;
 }
@@ -36,8 +34,8 @@ const busyProcesses: Readonly<Record<Condition, number>> = {
 const program = fileURLToPath(new URL('./keep-busy.js', import.meta.url));
 
 /**
- * Among sessions Linux may share the cores evenly, whatever the priorities within each: where priorities
- * are what is measured, the busy processes stay in the session of the one that begins the condition.
+ * Linux may share the cores evenly between sessions, regardless of priorities. Where priorities are measured, the busy
+ * processes stay in the session of this process.
  */
 export async function begin(
   condition: Condition,

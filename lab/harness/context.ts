@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export const lostContext = "ran the work in another caller's AsyncLocalStorage context";
 
 /**
- * Whether the work of each caller sees that caller's AsyncLocalStorage. Call it after measuring:
+ * Returns whether the work of each caller sees that caller's AsyncLocalStorage. Call it after measuring:
  * on Node 20 the first use of a store makes every later promise of the process slower.
  */
 export async function keepsContext(

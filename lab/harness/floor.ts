@@ -1,5 +1,5 @@
 /**
- * The floor that counts for a row: the one that it names, or else the nearest.
+ * The floor of a row: the one that it names, or the nearest.
  */
 import type { RowOutcome, SubjectOutcome } from './outcome.js';
 import type { Row, Subject } from './table.js';
@@ -11,7 +11,7 @@ export interface NearestFloor {
   readonly share: number;
 }
 
-/** Whether this is the floor that ours is held against. */
+/** Returns whether ours is compared with this floor. */
 export function counts(row: Row, floor: Subject): boolean {
   return row.floor === undefined || row.floor === floor.name;
 }

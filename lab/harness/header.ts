@@ -1,5 +1,5 @@
 /**
- * What a run is measured with, and the key that tells whether two runs may be joined.
+ * The conditions of a run, and a key that says whether two runs may be joined.
  *
  * Invariant: a change of the machine, of a version, of the table or of our own code changes the
  * key; a change of anything else does not.
@@ -38,7 +38,7 @@ export function headerOf(
   return { kind: 'table', table: table.table, key, machine, wakeUpMicroseconds, versions };
 }
 
-/** Their version stays the same while they are worked on. */
+/** Packages of this repository: their version does not change with their code. */
 function ownPackages(table: Table): string[] {
   const ours = table.subjects.filter((subject) => subject.role === 'ours');
   return [...new Set(ours.flatMap((subject) => subject.package ?? []))].sort();

@@ -1,9 +1,8 @@
 /**
  * The raw data: one line of JSON per finished group of a round, in the order they were measured.
  *
- * Invariant: the file is only ever appended to while its key (table, machine, versions, code)
- * holds, so an interrupted run loses at most the group it was in, and everything that is reported
- * can be computed again from here.
+ * Invariant: while its key (table, machine, versions, code) holds, the file is only appended to. So an interrupted run
+ * loses at most the current group, and the report can be computed again from the file.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,7 +11,7 @@ import type { Load } from './load.js';
 import type { Machine } from './machine.js';
 import type { Behaviour, Budget } from './table.js';
 
-/** The first line: what every line below was measured with. */
+/** The first line: the conditions of all lines below. */
 export interface Header {
   readonly kind: 'table';
   readonly table: string;
@@ -23,7 +22,7 @@ export interface Header {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** From here these cells are measured anew; what stands above about them is superseded. */
+/** From this line on these cells are measured again; earlier lines about them are superseded. */
 export interface Start {
   readonly kind: 'start';
   readonly cells: readonly string[];
@@ -52,13 +51,13 @@ export interface GroupRound {
   readonly cell: string;
   readonly round: number;
   readonly date: string;
-  /** How often the group was measured in this round; only the calmest is kept. */
+  /** How often the group was measured in this round; the attempt with the least foreign load is kept. */
   readonly attempts: number;
   readonly load: Load | null;
   readonly subjects: readonly SubjectRound[];
 }
 
-/** These cells have all the rounds they were asked for. */
+/** These cells have all requested rounds. */
 export interface End {
   readonly kind: 'end';
   readonly cells: readonly string[];
@@ -66,7 +65,7 @@ export interface End {
 
 type Line = Header | Start | GroupRound | End;
 
-/** What the journal holds about one cell. */
+/** The content of the journal for one cell. */
 export interface Group {
   readonly budget: Budget;
   readonly rounds: GroupRound[];
@@ -101,7 +100,7 @@ export function readJournal(path: string): JournalContent | undefined {
   return { header, groups };
 }
 
-/** A line that was cut short by an interruption is left out. */
+/** Omits a line that an interruption cut short. */
 function parseLine(text: string): Line[] {
   try {
     return [JSON.parse(text)];
@@ -118,16 +117,15 @@ export class Journal {
   readonly #path: string;
   readonly #header: Header;
   readonly #budget: Budget;
-  /** The cells that start anew. */
+  /** The cells that are measured again from the start. */
   readonly #anew: ReadonlySet<string>;
-  /** Whose rounds stand in the file and hold. */
+  /** The cells whose rounds in the file are valid. */
   readonly #inFile: Set<string>;
   readonly #content: JournalContent;
 
   /**
-   * Finds out what to do and touches nothing: go on where a run of the same key and budget stopped, and
-   * keep what it finished; or else, where it is to be `fresh`, start these cells anew. Other cells are left
-   * as they are.
+   * Decides without changing the file: continue a run of the same key and budget and keep its finished rounds, or, if
+   * `fresh`, start these cells again. Other cells are not affected.
    */
   constructor(options: {
     readonly path: string;
@@ -157,12 +155,12 @@ export class Journal {
     return this.#content.groups.get(cell)?.rounds ?? [];
   }
 
-  /** True of a cell that this run need not measure. */
+  /** Returns whether this run need not measure the cell. */
   isFinished(cell: string): boolean {
     return this.#content.groups.get(cell)?.finished === true;
   }
 
-  /** Of the cells of the run, those that are measured now; what stood in the file of the rest stays. */
+  /** The cells that this run measures; lines about others stay in the file. */
   begin(cells: readonly string[]): void {
     const anew = cells.filter((cell) => this.#anew.has(cell));
     for (const cell of anew) this.#inFile.delete(cell);
@@ -170,7 +168,7 @@ export class Journal {
       mkdirSync(dirname(this.#path), { recursive: true });
       writeFileSync(this.#path, lineOf(this.#header));
     } else if (!readFileSync(this.#path, 'utf8').endsWith('\n')) {
-      // An interruption cut the last line short; the next one stands on its own.
+      // An interruption cut the last line short: the next one starts on a new line.
       appendFileSync(this.#path, '\n');
     }
     if (anew.length === 0) return;

@@ -1,6 +1,6 @@
-/** A process that keeps a core busy until it is ended, or whoever started it is gone. */
+/** A process that keeps a core busy until it is ended or its parent has ended. */
 const lookMilliseconds = 20;
-/** By its number: it may have gone before this process could ask for it. */
+/** By its id: the parent may end before this process can read it. */
 const parent = Number(process.argv[2]);
 
 process.stdout.write('busy\n', () => {

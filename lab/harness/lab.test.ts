@@ -235,7 +235,7 @@ describe('an interrupted run', () => {
     expect(kept.length).toBeLessThan(6);
 
     const second = await run('--table', 'sample', '--row', 'level', '--rounds', '6');
-    expect(second.text).toContain('going on after round');
+    expect(second.text).toContain('continuing after round');
     expect(second.code).toBe(0);
     expect(journal().slice(0, kept.length)).toEqual(kept);
     expect(journal().map(({ round }) => round)).toEqual([1, 2, 3, 4, 5, 6]);

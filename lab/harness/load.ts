@@ -1,5 +1,5 @@
 /**
- * Who used the processors: the lab and all it started, or somebody else.
+ * Measures the share of the processors that other programs used.
  *
  * Invariant: a cell's process counts as the lab's own only once it has been waited for, so a snapshot
  * is taken when no cell is running, and a cell waits for what it started.
@@ -17,7 +17,7 @@ interface LoadSnapshot {
 
 /** Shares of all the processors' time between two snapshots. */
 export interface Load {
-  /** Neither idle nor the lab's own: other processes, and the hypervisor's steal. */
+  /** The share of other processes and of the hypervisor. */
   readonly foreign: number;
   readonly steal: number;
 }
@@ -36,7 +36,7 @@ export function parseLoad(
   return { total: busy + idle + wait, busy, steal, own: sum(ownStatistics.map(ticksIn)) };
 }
 
-/** Of a process and of those it has waited for. */
+/** Returns the ticks of a process and of the children that it has waited for. */
 function ticksIn(statistics: string): number {
   // The command name, in parentheses, may hold spaces; the fields are counted after it.
   const fields = statistics.slice(statistics.lastIndexOf(')') + 2).split(' ');
@@ -44,8 +44,7 @@ function ticksIn(statistics: string): number {
 }
 
 /**
- * Undefined where the system does not tell (no /proc). The processes are those that the lab has
- * running and waits for only at its end.
+ * Returns undefined without /proc. `processes` are those that the lab waits for only at its end.
  */
 export function readLoad(processes: readonly number[]): LoadSnapshot | undefined {
   try {

@@ -1,8 +1,8 @@
 /**
- * The machine a figure was found on.
+ * The machine of a run.
  *
- * Invariant: what would make two runs incomparable stands here; what changes from run to run on
- * the same machine (its load) is recorded with each round instead.
+ * Invariant: contains everything that makes two runs incomparable. What changes between runs on one machine, such as the
+ * load, is recorded with each round.
  */
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, release, totalmem, type } from 'node:os';

@@ -1,4 +1,4 @@
-/** The load driver oha: from the lab's own tools, where `make oha` has built it, or from the path. */
+/** The load driver oha: the one that `make oha` built, or the one on PATH. */
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,13 +1,13 @@
 /**
- * What the command line asks for, checked before anything else happens.
+ * The options of the command line, checked first.
  */
 import type { ArgsDef, CommandContext } from 'citty';
 
 export interface Options {
   readonly table?: string | undefined;
-  /** Every row of every table; else the headlines, or all rows of the one table that is named. */
+  /** Every row of every table. Otherwise the headlines, or all rows of the named table. */
   readonly full: boolean;
-  /** Absent for as many as each part of a run has by itself. */
+  /** Default: the number of each part. */
   readonly rounds?: number | undefined;
   readonly row?: string | undefined;
   readonly subject?: string | undefined;

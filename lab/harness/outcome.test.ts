@@ -113,7 +113,7 @@ describe('the outcome of a row', () => {
     const outcome = outcomeFrom(thrice({ ours: 10, control: 13, fast: 12 }));
     expect(outcome.rows[0]?.verdict).toBe('unknown');
     expect(sentenceOf(outcome)).toBe(
-      'Our chair seems at least 1.20 times faster than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20; too noisy to be sure: the same code differed from itself by up to 30 %).',
+      'Our chair seems at least 1.20 times faster than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20; too noisy: two runs of the same code differed by up to 30 %).',
     );
   });
 
@@ -154,10 +154,10 @@ describe('the outcome of a row', () => {
 
   it('has no verdict without a peer or with too few rounds', () => {
     expect(sentenceOf(outcomeFrom(thrice({ ours: 5, control: 5, fast: 'fell over' })))).toBe(
-      'No verdict yet on Our chair in the kitchen: no peer did the work.',
+      'No verdict yet on Our chair in the kitchen: no peer completed the row.',
     );
     expect(sentenceOf(outcomeFrom([{ ours: 5, control: 5, fast: 10 }]))).toBe(
-      'No verdict yet on Our chair in the kitchen: 1 round where at least 3 are needed.',
+      'No verdict yet on Our chair in the kitchen: 1 round of at least 3.',
     );
   });
 });

@@ -1,5 +1,5 @@
 /**
- * What a journal says about a table: each row with its subjects, ratios, noise and verdicts.
+ * The outcome of a table, from its journal: each row with its subjects, ratios, noise and verdicts.
  *
  * The results file and the report both come from here, so they cannot disagree. Invariant:
  * computed from the table's description and the journal alone; the same journal gives the same
@@ -25,11 +25,11 @@ export interface SubjectOutcome {
   readonly subject: Subject;
   readonly version: string | null;
   readonly ok: boolean;
-  /** Not `ok` because it is not installed here, which says nothing of what it can do. */
+  /** Whether the subject is not `ok` only because it is not installed here. */
   readonly unavailable: boolean;
-  /** How it failed, or what its last run said of itself. */
+  /** How the subject failed, or the note of its last run. */
   readonly note: string;
-  /** Did less than the others, so that it cannot be the best peer. */
+  /** Whether it did less work than the others, so that it cannot be the best peer. */
   readonly unequal: boolean;
   readonly value: Estimate | null;
   /** The processor time of one task or call, in microseconds, where the row has it. */
@@ -63,15 +63,15 @@ export interface RowOutcome {
   readonly foreignShare: number | null;
 }
 
-/** What every subject of a cell did, in words. */
+/** The behaviour of each subject of a cell, in words. */
 export interface BehavioursOutcome {
   readonly behaviours: Behaviours;
   readonly subjects: readonly {
     readonly subject: Subject;
     readonly version: string | null;
-    /** By column; a column that is missing has not been tried. */
+    /** By column; a missing column was not tried. */
     readonly found: Readonly<Record<string, Behaviour>>;
-    /** Why nothing was found. */
+    /** Why there is no finding. */
     readonly note: string;
   }[];
 }
@@ -81,10 +81,10 @@ export interface TableOutcome {
   readonly journal: JournalContent;
   /** When the last round ended. */
   readonly date: string;
-  /** What every row has at least. */
+  /** The minimum over all rows. */
   readonly rounds: number;
   readonly rows: readonly RowOutcome[];
-  /** Those of which nothing has been measured. */
+  /** The rows without any measurement. */
   readonly unmeasured: readonly Row[];
   readonly behaviours: readonly BehavioursOutcome[];
   readonly foreignShare: number | null;
@@ -199,12 +199,12 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   };
 }
 
-/** All there is to say about a subject besides its figures. */
+/** Returns the notes about a subject. */
 export function noteOf({ ok, note, subject }: SubjectOutcome): string {
   return [note, ok ? subject.note : ''].filter(Boolean).join('; ');
 }
 
-/** The best of the peers that did the same work as the others. */
+/** Returns the best peer among those that did the full work. */
 function bestPeerOf(subjects: readonly SubjectOutcome[], row: Row): SubjectOutcome | null {
   const candidates = subjects.filter(
     ({ subject, value, unequal }) => subject.role === 'peer' && value && !unequal,

@@ -1,12 +1,11 @@
 /**
- * How long the rest of a run will take: what each cell took so far, and until it has run once, a
- * guess from its budget.
+ * Estimates the remaining time of a run from the time that each cell took, or from its budget before its first run.
  */
 import { median } from 'simple-statistics';
 import type { PlannedGroup, PlannedRun } from './plan.js';
 import type { Budget, Cell } from './table.js';
 
-/** Starting a process, loading the table, ending. */
+/** The overhead of a process: start, loading the table, exit. */
 const startMilliseconds = 200;
 const startNativeMilliseconds = 10;
 

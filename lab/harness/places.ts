@@ -1,4 +1,4 @@
-/** Where the lab finds its tables and leaves what it found. */
+/** The folders of the tables and of the results. */
 import { join } from 'node:path';
 
 export interface Places {
@@ -12,7 +12,7 @@ export function journalPath({ out }: Places, table: string): string {
   return join(out, `${table}.jsonl`);
 }
 
-/** A trial of one subject stays out of the table's own journal. */
+/** The journal of a trial of one subject, separate from the table's. */
 export function trialPath({ out }: Places, table: string): string {
   return join(out, `${table}.trial.jsonl`);
 }

@@ -1,9 +1,9 @@
 /**
- * What a run will measure: which groups, how many rounds, how long each cell may take. The one place
- * that decides how thorough a run is.
+ * The plan of a run: which groups, how many rounds, and how long each cell takes. Only this module decides how thorough a
+ * run is.
  *
- * A group is one cell with all its subjects; ours stands in it twice, the second time as the
- * control that shows how much a subject differs from itself.
+ * A group is one cell with all its subjects; ours is in it twice. The second run is the control, which shows how much a
+ * subject differs from itself.
  */
 import { fewestRounds } from './statistics.js';
 import type { Budget, Cell, Row, Table } from './table.js';
@@ -18,23 +18,23 @@ export interface PlannedGroup {
   readonly cell: Cell;
   readonly rows: readonly Row[];
   readonly runs: readonly PlannedRun[];
-  /** It gives no figures, which would have to be measured again and again and against a control. */
+  /** Whether it has no figures, so that one round without a control is enough. */
   readonly once: boolean;
 }
 
 export interface Plan {
-  /** What is measured, in a word or two. */
+  /** The name of the part. */
   readonly part: Part | 'rows asked for';
   readonly rounds: number;
-  /** Of these rounds, only as many as fit in this time, and at least `fewestRounds`. */
+  /** Only as many of these rounds as fit in this time, and at least `fewestRounds`. */
   readonly mostMilliseconds: number;
   readonly budget: Budget;
   readonly groups: readonly PlannedGroup[];
-  /** Some rows or some subjects alone, which say nothing about the rest of the table. */
+  /** Whether only some rows or subjects are measured, which do not count for the table. */
   readonly isTrial: boolean;
 }
 
-/** A table is measured in two parts, so that its headline is there soon. */
+/** A table is measured in two parts, so that its headline is available early. */
 export type Part = 'headline' | 'all other rows';
 
 const usual: Budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
@@ -45,12 +45,12 @@ const thoroughFromRounds = 10;
 const roundsOf: Readonly<Record<Part, number>> = { headline: 5, 'all other rows': fewestRounds };
 const mostHeadlineMilliseconds = 70_000;
 
-/** How long each cell may take in a run of so many rounds. */
+/** Returns the budget of each cell in a run of `rounds` rounds. */
 function budgetFor(rounds: number | undefined): Budget {
   return rounds !== undefined && rounds >= thoroughFromRounds ? thorough : usual;
 }
 
-/** A part of the table, with all its subjects. */
+/** Plans a part of the table, with all its subjects. */
 export function planPart(table: Table, part: Part, rounds?: number): Plan {
   const { cells: all, headlineCells = 1 } = table;
   const cells = part === 'headline' ? all.slice(0, headlineCells) : all.slice(headlineCells);
@@ -65,13 +65,13 @@ export function planPart(table: Table, part: Part, rounds?: number): Plan {
   };
 }
 
-/** What is asked for by a row, by a subject, or by both. */
+/** Plans the cells selected by a row, a subject, or both. */
 export function planAsked(options: {
   readonly table: Table;
   readonly rounds?: number | undefined;
-  /** A row's name or a cell's id, or a pattern that rows alone are chosen by; absent for all. */
+  /** The name of a row, the id of a cell, or a pattern for rows; absent for all. */
   readonly row?: string | undefined;
-  /** Measures this subject, or those that match it, and ours alone. */
+  /** Only the subjects that match this name or pattern, and ours. */
   readonly subject?: string | undefined;
 }): Plan {
   const { table, rounds, row, subject } = options;
@@ -100,7 +100,7 @@ export function planAsked(options: {
   };
 }
 
-/** Of a cell that is measured for the report all, as it replaces what was known of it. */
+/** All measures of a cell that is measured for the report, because they replace its earlier rounds. */
 function rowsAskedFor(
   table: Table,
   cell: Cell,

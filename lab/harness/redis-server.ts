@@ -1,10 +1,10 @@
 /**
- * The server of a run: a real redis-server (or valkey-server) on a free port of the loopback
- * interface, which keeps nothing on disk. All cells use it, one after the other.
+ * The server of a run: a redis-server (or valkey-server) on a free loopback port, without persistence. All cells use it,
+ * one after another.
  *
- * Invariant: it has been up for a while before anything is measured. A lock that finds a server
- * that has just started waits until the leases which that server may have forgotten are over, and no
- * table should measure that. It ends with the process that started it.
+ * Invariant: it has been up for longer than a lease before the first measurement. A lock on a server that has just started
+ * waits for leases that the server may have lost, and no table should measure that. The server ends with the process that
+ * started it.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,13 +24,13 @@ export interface Server {
   readonly process: number;
 }
 
-/** How long a lock of the table `lock` lives without its process; the longest that waits for it. */
+/** The lease of locks in the table `lock`, in milliseconds. */
 const defaultLeaseSeconds = 5;
 
 const programs = ['redis-server', 'valkey-server'];
 const mostAttempts = 5;
 
-/** The first of the programs on PATH that runs, and what it calls itself. */
+/** Returns the first of the programs on PATH that runs, and its version. */
 export function findServer(): { readonly program: string; readonly version: string } {
   for (const program of programs) {
     const { stdout, status } = spawnSync(program, ['--version'], { encoding: 'utf8' });
@@ -42,7 +42,7 @@ export function findServer(): { readonly program: string; readonly version: stri
   );
 }
 
-/** Takes so many seconds, and says so. */
+/** Waits for this many seconds, and reports that. */
 export async function startServer(
   report: (line: string) => void,
   leaseSeconds = defaultLeaseSeconds,
@@ -61,16 +61,16 @@ export async function startServer(
     process.once('exit', () => child.kill('SIGKILL'));
     const words: string[] = [];
     if (await isReady(child, words)) {
-      // It ends with this process, which therefore must not wait for it to end.
+      // The server ends with this process, which therefore must not wait for it.
       child.unref();
       if (child.stdout instanceof Socket) child.stdout.unref();
-      // A server counts its age in whole seconds.
+      // The server counts its uptime in whole seconds.
       const seconds = leaseSeconds + 1;
       report(`${program} has started, and must be up for ${seconds} s`);
       await sleep(seconds * 1_000);
       return { address: { host: '127.0.0.1', port }, process: child.pid ?? 0 };
     }
-    // Somebody else may have taken the port in between.
+    // Another program may have taken the port meanwhile.
     if (attempt === mostAttempts) throw new Error(`${program}: ${words.at(-1) ?? 'said nothing'}`);
   }
 }
@@ -101,7 +101,7 @@ async function isReady(
 
 const variable = 'LAB_LOCK_SERVER';
 
-/** Tells the cells of this run, which are children of this process, where the server is. */
+/** Passes the server's address to the cells, which are children of this process. */
 export function announce({ host, port }: Address): void {
   process.env[variable] = `${host}:${port}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The command that measures something again, as a person types it at the root of the repository.
+ * The command that repeats a measurement, to be typed at the root of the repository.
  */
 export function repeatCommand(
   variables: Readonly<Record<string, string | number | undefined>>,

@@ -1,5 +1,5 @@
 /**
- * `lab/out/<table>.json`: what other tools read. Its shape is a promise; add nothing to it.
+ * `lab/out/<table>.json`, for other tools. Its shape is stable.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

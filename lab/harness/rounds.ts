@@ -1,9 +1,11 @@
 /**
- * Measures a plan: interleaved rounds in random order, each group of a round back to back.
+ * Measures a plan: interleaved rounds in random order, the runs of a group back to back.
  *
- * Invariants: all subjects of a group run within moments of each other, so a ratio can be taken
- * inside a round; a round that others disturbed is measured again, and the calmest attempt is kept
- * whatever its figures; a subject that gave a wrong answer has failed and is not asked again.
+ * Invariants:
+ * - All subjects of a group run directly after each other, so that ratios are taken inside a round.
+ * - A round that other programs disturbed is measured again; the attempt with the least foreign load is kept, regardless
+ *   of its figures.
+ * - A subject that gave a wrong answer has failed and is not run again.
  */
 import { shuffle, sum } from 'simple-statistics';
 import { runCell } from './cell.js';
@@ -13,11 +15,11 @@ import { Pace } from './pace.js';
 import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
 import { fewestRounds } from './statistics.js';
 
-/** Where a run stands, for those who watch. */
+/** The progress of a run. */
 export interface Progress {
   readonly round: number;
   readonly rounds: number;
-  /** The cell and subject that start now; absent when the round is done. */
+  /** The cell and subject that start now; absent at the end of a round. */
   readonly now?: string;
   readonly remainingMilliseconds: number;
 }
@@ -30,9 +32,9 @@ interface Attempt {
 }
 
 const mostAttempts = 3;
-/** Measuring again what others disturbed may take this share of a run, */
+/** Repeating disturbed rounds may take this share of a run, */
 const mostRepeating = 1 / 4;
-/** and of a short run this long, whatever share of it that is. */
+/** or this long in a short run. */
 const mostRepeatingMilliseconds = 15_000;
 
 export class Measuring {
@@ -43,7 +45,7 @@ export class Measuring {
   #onProgress: (progress: Progress) => void = () => {};
   #processes: readonly number[] = [];
   readonly #pace: Pace;
-  /** What is still to be measured, in order; the first is being measured now. */
+  /** The remaining groups, in order; the first is being measured. */
   #schedule: Schedule;
   /** The runs of the current group that have not started. */
   #waiting: readonly PlannedRun[] = [];
@@ -77,7 +79,7 @@ export class Measuring {
     return shuffle(due);
   }
 
-  /** What an interrupted run has done already. */
+  /** The rounds of an interrupted run. */
   get roundsKept(): number {
     return Math.max(0, (this.#schedule[0]?.round ?? this.#plan.rounds + 1) - 1);
   }
@@ -86,7 +88,7 @@ export class Measuring {
     return this.#expect(this.#due);
   }
 
-  /** What is measured of the schedule: its last rounds are left out while they do not fit in the time. */
+  /** The part of the schedule that fits in the time: the last rounds are omitted. */
   get #due(): Schedule {
     const gone = this.#startedAt > 0 ? performance.now() - this.#startedAt : 0;
     let due = this.#schedule;
@@ -103,21 +105,21 @@ export class Measuring {
       const runs = index === 0 && this.#startedAt > 0 ? this.#waiting : this.#asked(group);
       return this.#pace.expect(group.cell, runs);
     });
-    // No more than `mostRepeating` of the run goes into repeats, however bad it began.
+    // At most `mostRepeating` of the run goes into repeats.
     return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
   }
 
-  /** True when nothing is left to measure. */
+  /** Whether everything is measured. */
   get isDone(): boolean {
     return this.#schedule.length === 0;
   }
 
-  /** The last round that will be measured, or was. */
+  /** The number of the last round. */
   get rounds(): number {
     return this.#due.at(-1)?.round ?? this.#lastRound;
   }
 
-  /** The processes are those that the table's preparation has left running. */
+  /** `processes` are those that the table's preparation left running. */
   async measure(
     processes: readonly number[],
     onProgress: (progress: Progress) => void,
@@ -206,7 +208,7 @@ export class Measuring {
       signal: this.#signal,
     };
     let found = await runCell(what);
-    // A breakdown says nothing about the answer; a second one in a row does.
+    // One crash says nothing about the subject; two in a row are a failure.
     if (found.crashed) found = await runCell(what);
     this.#pace.noteRun(cell, run, found.milliseconds);
     const { ok, note = '', milliseconds, samples } = found;

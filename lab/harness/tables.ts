@@ -1,8 +1,8 @@
 /**
  * The lab's tables: every folder of compiled tables that has a `table.js`.
  *
- * Invariant: a table that contradicts itself (a row of a cell that is not there, a subject that
- * nobody describes) is refused before anything is measured.
+ * Invariant: an inconsistent table (a row of a missing cell, a subject without a description) is refused before anything
+ * is measured.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { Cell, Row, Subject, Table } from './table.js';
 
 export interface LoadedTable {
   readonly table: Table;
-  /** The compiled module, which each cell's process loads again. */
+  /** The compiled module, which each cell's process loads. */
   readonly module: string;
 }
 
@@ -51,7 +51,7 @@ export function rowsOf(table: Table, cell: Cell): Row[] {
   return table.rows.filter((row) => row.cell === cell.id);
 }
 
-/** The subject that every ratio of this cell is about. */
+/** Returns our subject of this cell, which every ratio compares. */
 export function oursIn(table: Table, cell: Cell): string | undefined {
   return cell.subjects.find((name) => subjectOf(table, name).role === 'ours');
 }

@@ -1,11 +1,10 @@
 /**
- * Versions of npm packages as they are installed, each read from its own package.json, and of crates as
- * they are locked.
+ * The installed versions of npm packages, and the locked versions of crates.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder of an installed package, found as Node finds it: upwards from `from`. */
+/** Returns the folder of an installed package, searched upwards from `from` as Node does. */
 export function packageFolder(name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);
@@ -28,14 +27,14 @@ function versionIn(folder: string): string | undefined {
   }
 }
 
-/** Of a crate in the text of a `Cargo.lock`. */
+/** Returns the version of a crate in a `Cargo.lock`. */
 export function lockedVersion(lock: string, name: string): string {
   const version = lock.match(new RegExp(`^name = "${name}"\nversion = "(.+)"$`, 'm'))?.[1];
   if (version === undefined) throw new Error(`Cargo.lock: expected the crate ${name}`);
   return version;
 }
 
-/** That a `rust-toolchain.toml` names. */
+/** Returns the version in a `rust-toolchain.toml`. */
 export function rustVersion(path: string): string {
   return readFileSync(path, 'utf8').match(/^channel = "(.+)"$/m)?.[1] ?? '';
 }

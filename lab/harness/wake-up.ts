@@ -1,8 +1,8 @@
 /**
- * What it costs this machine to wake a sleeping thread on an idle core.
+ * Measures the cost of waking a thread on an idle core.
  *
- * A thread sleeps in Atomics.wait; after a pause in which the core may fall asleep too, it is
- * notified and notes when it ran. Invariant: both times come from the same monotonic clock.
+ * A thread sleeps in Atomics.wait. After a pause in which the core may sleep too, it is notified and records the time at
+ * which it runs. Invariant: both times come from the same monotonic clock.
  */
 import { once } from 'node:events';
 import { hrtime } from 'node:process';
@@ -17,7 +17,7 @@ const idleMilliseconds = 12;
 const turn = 0;
 
 interface SharedState {
-  /** Whose turn it is counts up by one at every notify. */
+  /** The index of the turn counter, which each notify increments. */
   readonly turns: Int32Array;
   readonly wokenAt: BigInt64Array;
 }

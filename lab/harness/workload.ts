@@ -1,12 +1,12 @@
 /**
- * One batch of work that is timed as a whole. Invariant: it checks its own result before it ends,
- * so that a subject that let too few in is a failed one, never a fast one.
+ * One batch of work that is timed as a whole. Invariant: it checks its result before it ends, so a subject that does too
+ * little work fails, and is never fast.
  */
 export interface Workload {
   readonly operations: number;
-  /** An async function, so that tinybench need not call it once to learn that it is. */
+  /** An async function, so that tinybench need not call it to find out. */
   batch(): Promise<void>;
-  /** Brings what a batch uses up; not timed. */
+  /** Prepares what a batch consumes; not timed. */
   beforeEach?(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What the subjects do where there is nothing to count: a line per subject, a column per situation. */
+/** The behaviours of the subjects in words: a line per subject, a column per situation. */
 import type { BehavioursOutcome } from '../harness/outcome.js';
 import { html, type Markup } from './html.js';
 

@@ -1,6 +1,6 @@
 /**
- * One cell in full: for each of its rows what it is, a picture of all samples and every subject's
- * figures; then who failed, and the command that measures it again.
+ * One cell in full: for each row its description, a picture of all samples and all figures; then the subjects that failed,
+ * and the command that repeats it.
  */
 
 import { nearestFloor } from '../harness/floor.js';
@@ -64,7 +64,7 @@ ${figures(outcome)}
 </div>`;
 }
 
-/** What the row comes down to, in the words of its verdict. */
+/** The row's verdict in words. */
 function upshot(outcome: RowOutcome): Markup {
   const { ratio, worstRatio, verdict, bestPeer, ours, noise } = outcome;
   const floor = nearestFloor(outcome);
@@ -76,7 +76,7 @@ function upshot(outcome: RowOutcome): Markup {
     unknown: peer === undefined ? '' : `times as good as ${peer}`,
   };
   return html`<div class="upshot ${verdictClass(verdict)}">
-<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${verdict === 'unknown' && html`<span class="range">not known: ${describeDoubt(outcome)}</span>`}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">the same code differed from itself by up to ${describeExcess(noise)}</span>`}</p>
+<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${verdict === 'unknown' && html`<span class="range">not certain: ${describeDoubt(outcome)}</span>`}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">the same code differed from itself by up to ${describeExcess(noise)}</span>`}</p>
 ${floor && html`<p>${describeShare(floor.share)} of the floor<span class="range">${floor.floor.subject.name}</span></p>`}
 ${ours && !ours.ok && html`<p class="absent">${ours.subject.name} failed</p>`}
 </div>`;

@@ -20,7 +20,7 @@ import {
 } from './format.js';
 import { verdictWord } from './verdict.js';
 
-/** How the rows of a table came out: `14 rows: 9 faster, 4 no difference, 1 slower`. */
+/** Counts the verdicts of a table: `14 rows: 9 faster, 4 no difference, 1 slower`. */
 export function describeTally(outcome: TableOutcome): string {
   const rows = outcome.rows.filter(({ row }) => !row.aside);
   const verdicts = ['faster', 'no difference', 'slower', 'unknown'] as const;
@@ -31,7 +31,7 @@ export function describeTally(outcome: TableOutcome): string {
   return `${counted(rows.length, 'row')}: ${tally.join(', ')}`;
 }
 
-/** What has not been measured, and the command that does; nothing when there is nothing. */
+/** The number of unmeasured rows, and the command that measures them; undefined if there are none. */
 export function describeUnmeasured({
   table,
   unmeasured,
@@ -54,7 +54,7 @@ export function describeRow({ row, subjects, rounds }: RowOutcome): string {
   ].join('\n');
 }
 
-/** The document's own lines, as far as they were published, and ours. */
+/** The published figures of the document beside ours. */
 export function describeDocument({ table, rows }: TableOutcome): string {
   const lines = rows.filter(({ row }) => row.column !== undefined);
   const published = (name: string) => lines.some(({ row }) => name in (row.published ?? {}));
@@ -95,7 +95,7 @@ export function describeDocument({ table, rows }: TableOutcome): string {
     .join('\n');
 }
 
-/** A block per situation, a line per subject; what is a defect is marked. */
+/** A block per situation, a line per subject; defects are marked. */
 export function describeBehaviours({ behaviours, subjects }: BehavioursOutcome): string {
   const width = Math.max(...subjects.map(({ subject }) => subject.name.length));
   const blocks = behaviours.columns.map((column) => {

@@ -1,4 +1,4 @@
-/** What the tables of the published document have in common. */
+/** The common cells of the tables of a published document. */
 import { noteOf, type RowOutcome, type SubjectOutcome } from '../harness/outcome.js';
 import { describePublished } from './format.js';
 import { html, type Markup } from './html.js';
@@ -11,13 +11,13 @@ export function columnOf(row: RowOutcome | undefined): string {
   return row?.row.column ?? row?.row.row ?? '';
 }
 
-/** Where nothing was published a narrow screen leaves the line out. */
+/** On a narrow screen, a cell without a published figure is hidden. */
 export function publishedCell(value: number | undefined, label: string): Markup {
   const [words, nothing] = value === undefined ? ['–', ' nothing'] : [describePublished(value), ''];
   return html`<td class="published${nothing}" data-label="${label}">${words}</td>`;
 }
 
-/** Folded: who failed and how, then what there is to say of the others. */
+/** Folded notes: first the failures, then notes on the other subjects. */
 export function notesOf(
   lines: readonly SubjectOutcome[],
   describe: (line: SubjectOutcome) => string,

@@ -1,7 +1,7 @@
 /**
- * The published table, run again, where it has its figures or tests below one another: a line for each, a
- * column for each subject, as published and from here; then the subjects that the document lacks. Where
- * each line is a test, the last column says how many times better ours is than its fastest peer.
+ * The published table, repeated, for a document with a line per figure or test: a column per subject with the published
+ * figure and the one from here, then the subjects that the document lacks. If each line is a test, the last column is the
+ * ratio to the fastest peer.
  */
 import { noteOf, type RowOutcome, type SubjectOutcome } from '../harness/outcome.js';
 import type { Table } from '../harness/table.js';

@@ -1,12 +1,9 @@
 /**
- * The published table, run again: the document's own lines and columns, each figure as published
- * beside the same figure from here.
+ * The published table, repeated: the document's lines and columns, with each published figure beside the one from here.
  *
- * Where the document published the best of some runs, so does this table: of the first rounds, as
- * many as the document had runs, the one that was best in the first column. The interleaved median
- * of all rounds stands beside it, and the ratio is taken from that. A document that published one
- * run of each of its tests has a table for each of them: `document-tests.ts`; one that has its figures
- * or tests below one another, a table of lines: `document-lines.ts`.
+ * If the document published the best of several runs, this table shows the best of as many first rounds, by the first
+ * column. The interleaved median of all rounds is beside it, and the ratio is taken from that. A document with one run per
+ * test has a table per test: `document-tests.ts`. A document with a line per figure or test: `document-lines.ts`.
  */
 import { max, median, min } from 'simple-statistics';
 import {
@@ -95,7 +92,7 @@ ${lines.map(line)}
 ${notes(lines)}`;
 }
 
-/** What was said of all is said once; then how a subject is used, where that was a choice. */
+/** A note that all subjects share is shown once; then how each subject is used. */
 function notes(lines: readonly SubjectOutcome[]): Markup {
   const said = new Set(lines.filter(({ ok }) => ok).map(({ note }) => note));
   const shared = said.size === 1 ? [...said].join() : '';
@@ -106,7 +103,7 @@ function notes(lines: readonly SubjectOutcome[]): Markup {
   );
 }
 
-/** The best of the first rounds by the first column. */
+/** Returns the best of the first rounds by the first column. */
 function bestRound(first: RowOutcome, name: string, runs: number): number | undefined {
   const subject = first.subjects.find((candidate) => candidate.subject.name === name);
   const rounds = [...(subject?.samples.keys() ?? [])].sort((a, b) => a - b).slice(0, runs);

@@ -1,8 +1,7 @@
 /**
- * Observable Plot without a browser: a document to draw into, and what every picture of the report
- * has in common.
+ * Observable Plot without a browser, and the common parts of all pictures.
  *
- * Invariant: a picture has no colour of its own; it takes the page's, so it follows light and dark.
+ * Invariant: a picture uses only the page's colours, so it follows light and dark mode.
  */
 import * as Plot from '@observablehq/plot';
 import { Window } from 'happy-dom';
@@ -12,7 +11,7 @@ const { document } = new Window();
 export function draw(options: Plot.PlotOptions, description: string): string {
   const figure = Plot.plot({
     ...options,
-    // happy-dom's document has all that Plot uses of a browser's.
+    // happy-dom implements everything that Plot needs of a document.
     document: document as unknown as Document,
     style: { background: 'none', color: 'inherit', overflow: 'visible', fontSize: '12px' },
   });
@@ -22,8 +21,7 @@ export function draw(options: Plot.PlotOptions, description: string): string {
 }
 
 /**
- * Many dots as one path, in pixels: small enough that thousands of samples fit in a page. Dots
- * that would fall on the same spot are drawn once.
+ * Draws many dots as one path, so that thousands of samples fit in a page. Dots at the same pixel are drawn once.
  */
 export function dots(
   places: Iterable<readonly [x: number, y: number]>,
@@ -32,7 +30,7 @@ export function dots(
   return (_index, _scales, _values, _dimensions, context) => {
     const spots = new Set<string>();
     for (const [x, y] of places) spots.add(`M${x.toFixed(0)} ${y.toFixed(1)}h0`);
-    // Few samples are all to be seen; many show by where they pile up.
+    // Few samples are all visible; many show their density.
     const density = spots.size > 60 ? 'many' : 'few';
     const path = context.ownerSVGElement.ownerDocument.createElementNS(
       'http://www.w3.org/2000/svg',
@@ -44,7 +42,7 @@ export function dots(
   };
 }
 
-/** Linear where all values are of one size, logarithmic where they are not. */
+/** Linear for values of similar size, otherwise logarithmic. */
 export function valueScale(values: readonly number[]): Plot.ScaleOptions & {
   readonly domain: [low: number, high: number];
 } {
@@ -56,7 +54,7 @@ export function valueScale(values: readonly number[]): Plot.ScaleOptions & {
     : { type: 'linear', domain: [low - spread * 0.05, high + spread * 0.05] };
 }
 
-/** 1, 2, 5, 10, 20, 50 and so on, as far as they lie within. */
+/** The ticks 1, 2, 5, 10, 20, 50 and so on within the domain. */
 export function logarithmicTicks([low, high]: readonly [number, number]): number[] {
   const decades = Array.from(
     { length: Math.ceil(Math.log10(high / low)) + 2 },

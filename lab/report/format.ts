@@ -1,8 +1,7 @@
 /**
  * Numbers and durations as the report and the terminal print them.
  *
- * Invariant: never more digits than four significant ones for what was measured here; what a
- * document published is printed as it stood there.
+ * Invariant: measured figures have at most four significant digits; published figures are printed as published.
  */
 import type { Estimate } from '../harness/statistics.js';
 
@@ -49,7 +48,7 @@ export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** As a person says it: `8 s`, `2 min 30 s`, `50 min`, `1 h 5 min`. */
+/** Formats a duration: `8 s`, `2 min 30 s`, `50 min`, `1 h 5 min`. */
 export function describeDuration(milliseconds: number): string {
   const seconds = Math.max(1, Math.round(milliseconds / 1000));
   if (seconds < 60) return `${seconds} s`;

@@ -1,6 +1,6 @@
 /**
- * The picture of a table's headline row, on the overview and in its section: ours and the fastest peers
- * as bars, the floor as a thin line.
+ * The chart of a table's headline row, on the overview and in its section: bars for ours and the fastest peers, and a thin
+ * line for the floor.
  *
  * Invariant: all bars begin at 0 and share one scale, so their lengths compare as their figures do.
  */
@@ -16,7 +16,7 @@ const mostPeers = 4;
 const lineHeight = 25;
 const textHeight = 17;
 const barHeight = 7;
-/** A floor this many times the longest bar would make all bars short; it is named at the edge. */
+/** A floor beyond this multiple of the longest bar is shown at the edge, as it would make all bars short. */
 const furthestFloor = 3;
 
 interface Bar {
@@ -28,7 +28,7 @@ export function headlineChart(outcome: RowOutcome, width: number): string {
   const { row, subjects, ours } = outcome;
   const direction = row.better === 'higher' ? -1 : 1;
   const byMerit = (a: Bar, b: Bar) => direction * (a.value.median - b.value.median);
-  // Who did less than the others has a note in the table's section, for which there is no room here.
+  // Peers that did less work are omitted: their note is in the table's section.
   const peers = subjects
     .filter(({ subject, unequal }) => subject.role === 'peer' && !unequal)
     .flatMap(barOf)

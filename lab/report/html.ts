@@ -1,5 +1,5 @@
 /**
- * Markup by tagged template: whatever is put in is text and escaped, unless it is markup itself.
+ * Markup by tagged template: inserted values are escaped, unless they are markup.
  */
 export class Markup {
   readonly #text: string;

@@ -1,11 +1,11 @@
-/** Rows that nobody measured, for the tests of the report's tables. */
+/** Invented rows for the tests of the report. */
 import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
 import type { Estimate } from '../harness/statistics.js';
 import type { Row } from '../harness/table.js';
 
 const cell = { id: 'cell', subjects: [], measure: async () => ({ ok: true, samples: {} }) };
 
-/** One without a figure has failed. */
+/** A subject without a figure has failed. */
 export function madeUpSubject(name: string, median: number | null): SubjectOutcome {
   return {
     subject: { name, role: name === 'ours' ? 'ours' : 'peer' },
@@ -19,7 +19,7 @@ export function madeUpSubject(name: string, median: number | null): SubjectOutco
   };
 }
 
-/** Ours is the first subject. */
+/** The first subject is ours. */
 export function madeUpRow(
   name: string,
   described: Partial<Row>,

@@ -1,11 +1,8 @@
 /**
- * Rows that stand beside a main one, many to a table: a line per subject, a column per row, under
- * headings that say what is counted, and below them how many times better ours is than the best peer.
- * With many rows it is turned: a line per row, a column per subject. For the full figures there is the
- * results file.
+ * Many related rows in one table: a line per subject, a column per row, and below them the ratio to the best peer. With
+ * many rows it is transposed: a line per row, a column per subject. The results file has the full figures.
  *
- * Invariant: a figure is coloured only where the row's verdict on that subject is significant, and
- * then as everywhere on the page: for ours or against it.
+ * Invariant: a figure is coloured only if the row's verdict on that subject is significant.
  */
 import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
 import { counted, describeRatio } from './format.js';
@@ -15,7 +12,7 @@ import { processorTime } from './processor-time.js';
 import { ratioCell } from './ratio-cell.js';
 import { verdictClass } from './verdict.js';
 
-/** A matrix with more is turned. */
+/** A matrix with more rows is transposed. */
 const mostColumns = 16;
 const mostColumnsPerLine = 4;
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });

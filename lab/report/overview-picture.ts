@@ -1,9 +1,7 @@
 /**
- * The picture of all tables, for the README: in each headline row, how many times faster ours is than
- * the fastest peer, with the interval.
+ * The chart of all tables, for the README: for each headline row the ratio to the fastest peer, with the interval.
  *
- * Invariant: a file of its own that needs nothing from the page. It brings its own ground, so it is
- * legible whatever it is put on.
+ * Invariant: a complete SVG file. It has its own background, so it is legible on any page.
  */
 import * as Plot from '@observablehq/plot';
 import { sum } from 'simple-statistics';
@@ -126,7 +124,7 @@ export function drawOverview(outcomes: readonly TableOutcome[]): string {
 `.toString();
 }
 
-/** From the first to the last, or the only one. */
+/** The range of dates, or the only date. */
 function range(sorted: readonly (string | number)[]): string {
   return [...new Set([sorted[0], sorted.at(-1)])].join(' to ');
 }

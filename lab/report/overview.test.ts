@@ -225,7 +225,7 @@ describe('the page', () => {
     for (const card of cards) {
       const target = card.querySelector('a')?.getAttribute('href') ?? '';
       expect(document.querySelector(`article${target} h2`)?.textContent).toMatch(
-        /^Ours is 2\.00 .* busy in 1 of 3 rounds, so measure again\)\.$/,
+        /^Ours is 2\.00 .* busy in 1 of 3 rounds: measure again\)\.$/,
       );
       expect(card.querySelector('p')?.textContent).toMatch(
         /^Ours is 2\.00 times slower than quick, the fastest peer, indoors \(95 % interval 2\.00 to 2\.00\)\.$/,

@@ -1,4 +1,4 @@
-/** The page's first screen: a card for each table, with its sentence and the picture of its headline row. */
+/** The page's first screen: a card per table, with its sentence and the chart of its headline row. */
 import { sum } from 'simple-statistics';
 import type { TableOutcome } from '../harness/outcome.js';
 import { repeatCommand } from '../harness/repeat.js';
@@ -9,7 +9,7 @@ import { headlineRow, sentencePartsOf } from './sentence.js';
 import { verdictClass } from './verdict.js';
 
 export function overview(outcomes: readonly TableOutcome[]): Markup {
-  // Four fill two lines of two; more fit on a screen only three abreast.
+  // Four cards fill two rows of two; more need three columns to fit on a screen.
   const columns = outcomes.length > 4 ? 'three' : 'two';
   return html`<ul class="overview ${columns}">
 ${outcomes.map((outcome) => {
@@ -25,7 +25,7 @@ ${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
 </li>`;
 })}
 </ul>
-<p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that nobody can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>
+<p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that no subject can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>
 ${disturbance(outcomes)}`;
 }
 
@@ -37,7 +37,7 @@ function disturbance(outcomes: readonly TableOutcome[]): Markup {
   return html`<p class="missing">Other programs kept the machine busy in ${disturbed} of these ${rounds}. When they have ended, measure again: <code>${repeatCommand({})}</code></p>`;
 }
 
-/** On the first screen there is no room for what makes it doubtful; the table's own section has it. */
+/** The first screen omits the doubt; the table's section shows it. */
 export function sentence(outcome: TableOutcome, length: 'short' | 'whole'): Markup {
   const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
   const aside = [interval, length === 'whole' ? doubt : ''].filter(Boolean).join('; ');

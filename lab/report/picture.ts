@@ -1,7 +1,7 @@
 /**
- * The picture of a table's headline row: each subject's median with its interval, and the nearest floor.
+ * The chart of a table's headline row: each subject's median with its interval, and the nearest floor.
  *
- * Invariant: a file of its own that needs nothing from the page, legible on white and on black.
+ * Invariant: a complete SVG file, legible on white and on black.
  */
 import * as Plot from '@observablehq/plot';
 import { nearestFloor } from '../harness/floor.js';
@@ -22,7 +22,7 @@ export function drawPicture(outcome: TableOutcome): string | undefined {
   const row = headlineRow(outcome);
   if (!row) return undefined;
   const floor = nearestFloor(row)?.floor;
-  // The others are far away and would make all bars short.
+  // Distant floors would make all bars short.
   const measured = row.subjects.filter(
     (found) => found.ok && found.value && (found.subject.role !== 'floor' || found === floor),
   );
@@ -55,7 +55,7 @@ export function drawPicture(outcome: TableOutcome): string | undefined {
           x: median,
           y: nameOf,
           fill: (bar: SubjectOutcome) => `var(--${bar.subject.role})`,
-          // A floor is no competitor; it stands back.
+          // Floors are less prominent than subjects.
           fillOpacity: (bar: SubjectOutcome) => (bar.subject.role === 'floor' ? 0.35 : 1),
           rx: 2,
         }),

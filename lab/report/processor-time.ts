@@ -1,4 +1,4 @@
-/** The processor time of one task or call, under the figure that it belongs to. */
+/** The processor time of one task or call, below its figure. */
 import type { SubjectOutcome } from '../harness/outcome.js';
 import { describeProcessorTime } from './format.js';
 import { html, type Markup } from './html.js';

@@ -1,6 +1,5 @@
 /**
- * How many times better ours is than the best peer of a row, with the interval and the worst round, as a
- * cell of a table.
+ * A table cell with the ratio to the best peer of a row, its interval and the worst round.
  */
 import type { RowOutcome } from '../harness/outcome.js';
 import { describeRatio, describeRatioInterval } from './format.js';

@@ -1,9 +1,8 @@
 /**
- * Writes the report: one page with every table that has been measured, a picture per table, and one of
- * them all.
+ * Writes the report: one page with all measured tables, a chart per table, and one of all tables.
  *
- * Invariant: built from the tables and the journals alone; complete in itself, readable without
- * script, without network and on paper.
+ * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts, without
+ * a network, and in print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -31,7 +30,7 @@ import { pageStyle } from './style.js';
 export function writeReport(
   places: Places,
   outcomes: readonly TableOutcome[],
-  /** Tables of which nothing is known. */
+  /** Tables without results. */
   unmeasured: readonly string[],
 ): void {
   mkdirSync(dirname(reportPath(places)), { recursive: true });
@@ -66,7 +65,7 @@ ${method()}
 `;
 }
 
-/** What stands open is one screen: the sentence, its row and the published table. All else is folded. */
+/** The open part fits on a screen: the sentence, its row and the published table. The rest is folded. */
 function tableSection(outcome: TableOutcome): Markup {
   const { table, rows, journal, date, foreignShare } = outcome;
   const { machine } = journal.header;
@@ -80,11 +79,11 @@ function tableSection(outcome: TableOutcome): Markup {
 <p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
 ${missing && html`<p class="missing">${missing.words}: <code>${missing.command}</code></p>`}
 ${documentSection(outcome)}
-${others.length > 0 && fold(`Every row on one line: ${others.length}`, rowsTable(table.table, others))}
+${others.length > 0 && fold(`All rows, one per line: ${others.length}`, rowsTable(table.table, others))}
 ${matrices(rows).map(({ title, table }) => fold(title, table))}
 ${outcome.behaviours.map((found) => fold(found.behaviours.title, behavioursTable(found)))}
 ${fold(
-  'Row by row: all samples, all figures, and the command that measures each again',
+  'Row by row: all samples, all figures, and the command that repeats each',
   html`${table.cells.map((cell) =>
     cellSection(
       outcome,
@@ -93,13 +92,13 @@ ${fold(
   )}`,
 )}
 ${fold('Machine and versions', machineSection(outcome))}
-<p class="data">Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. The whole table again: <code>${repeatCommand({ TABLE: table.table })}</code></p>
+<p class="data">Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. Repeat the whole table: <code>${repeatCommand({ TABLE: table.table })}</code></p>
 </article>`;
 }
 
 const mostOpenLines = 20;
 
-/** The headline's picture, where the published table does not have its row or is too long to stand open. */
+/** Shows the headline's chart if the published table lacks its row or is folded. */
 function documentSection(outcome: TableOutcome): Markup {
   const published = documentRows(outcome);
   const row = headlineRow(outcome);
@@ -107,8 +106,8 @@ function documentSection(outcome: TableOutcome): Markup {
   if (document === undefined) return html`${row && headlineFigure(row)}`;
   const isLong = document.layout === 'line per test' && published.length > mostOpenLines;
   const isPictured = row !== undefined && (isLong || !published.includes(row));
-  const title = 'The published table, run again';
-  const body = html`<p class="source">From <a href="${document.source}">${document.title}</a>. Published figures are another machine's; compare them with each other, not with those from here.</p>
+  const title = 'The published table, repeated here';
+  const body = html`<p class="source">From <a href="${document.source}">${document.title}</a>. Published figures are from another machine: compare them with each other, not with those from here.</p>
 ${documentTable(outcome)}`;
   return html`${isPictured && headlineFigure(row)}
 ${published.length === 0 ? '' : isLong ? fold(`${title}: ${published.length} tests`, body) : html`<h3>${title}</h3>${body}`}`;
@@ -129,7 +128,7 @@ ${content}
 }
 
 function method(): Markup {
-  // A link to what is inside opens it.
+  // A link to an element inside opens the fold.
   return html`<details class="fold method"><summary>How to read this</summary>
 <div id="method">
 <p>Each subject does each piece of work in a process of its own. A round measures all subjects of a row back to back in random order; the ratio is taken inside the round, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; intervals are 95 % bootstrap intervals over rounds.</p>

@@ -1,5 +1,5 @@
 /**
- * Every row of a table on one line each: the floor, ours, the best peer, the ratio, the verdict.
+ * All rows of a table, one per line: the floor, ours, the best peer, the ratio, the verdict.
  */
 
 import { nearestFloor } from '../harness/floor.js';

@@ -32,7 +32,7 @@ describe('the sentence of a table', () => {
 
   it('says what is known, and why no more, where noise swallows the difference', () => {
     expect(sentence([1.5, 3.5, 9], 4, { disturbedRounds: 5 })).toBe(
-      'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (95 % interval 1.50 to 9.00; too noisy to be sure: the same code differed from itself by up to 300 %; others kept the machine busy in all 5 rounds, so measure again).',
+      'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (95 % interval 1.50 to 9.00; too noisy: two runs of the same code differed by up to 300 %; other programs kept the machine busy in all 5 rounds: measure again).',
     );
     expect(sentence([0.3, 0.37, 0.44], 4)).toContain('Ours seems at least 2.27 times slower than');
   });
@@ -40,17 +40,17 @@ describe('the sentence of a table', () => {
   it('tells no difference from none that is certain', () => {
     expect(sentence([0.97, 1, 1.02], 1.05)).toContain('show no difference indoors (ratio 1.00');
     expect(sentence([0.73, 0.95, 1.12], 1.05)).toBe(
-      'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 95 % interval 0.73 to 1.12; the interval is too wide to tell).',
+      'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 95 % interval 0.73 to 1.12; the interval is too wide).',
     );
     expect(sentence([1.01, 1.02, 1.03], 1.2)).toContain('show no difference indoors');
   });
 
   it('has no verdict on less than three rounds, nor without a peer', () => {
     expect(sentence([2, 2, 2], 1, { rounds: 2, verdict: 'unknown' })).toBe(
-      'No verdict yet on Ours indoors: 2 rounds where at least 3 are needed.',
+      'No verdict yet on Ours indoors: 2 rounds of at least 3.',
     );
     expect(sentence([2, 2, 2], 1, { bestPeer: null, ratio: null, verdict: 'unknown' })).toBe(
-      'No verdict yet on Ours indoors: no peer did the work.',
+      'No verdict yet on Ours indoors: no peer completed the row.',
     );
   });
 });

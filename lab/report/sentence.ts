@@ -1,25 +1,25 @@
 /**
- * The one sentence that a table comes down to: who is how many times faster than whom.
+ * The sentence of a table: how many times faster our subject is than the fastest peer.
  *
- * Invariant: it says no more than the verdict does. A row that was lost or is level says so; one without
- * a verdict says what is known, and why no more than that.
+ * Invariant: it claims no more than the verdict. It says so if ours is slower or level; without a verdict it says what is
+ * known, and why no more is.
  */
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
 import { counted, describeRatio, describeRatioInterval } from './format.js';
 import { describeDoubt } from './verdict.js';
 
-/** The sentence in its parts; the page sets the figure apart and holds back the interval. */
+/** The parts of the sentence: the page highlights the figure and prints the interval small. */
 export interface Sentence {
   readonly before: string;
   readonly figure: string;
   readonly after: string;
   readonly interval: string;
-  /** Why it is not as certain as it could be. */
+  /** Why the result is not certain. */
   readonly doubt: string;
 }
 
-/** An interval as wide as this says how many times at least, not how many times. */
+/** For an interval wider than this factor, the sentence says 'at least'. */
 const wideFactor = 1.5;
 
 export function sentenceOf(outcome: TableOutcome): string {
@@ -28,7 +28,7 @@ export function sentenceOf(outcome: TableOutcome): string {
   return `${before}${figure}${after}${aside && ` (${aside})`}.`;
 }
 
-/** The first row of the first cell, if it has been measured. */
+/** Returns the first row of the first cell, if it was measured. */
 export function headlineRow({ table, rows }: TableOutcome): RowOutcome | undefined {
   return rows.find(({ cell }) => cell.id === table.cells[0]?.id);
 }
@@ -81,7 +81,7 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
   };
 }
 
-/** What is certain is said: how many times, or where the interval is wide or doubted, at least. */
+/** The ratio, or 'at least' its lower bound if the interval is wide or doubtful. */
 function times({ median, low, high }: Estimate, isKnown: boolean): string {
   return isKnown && high / low < wideFactor
     ? `${describeRatio(median)} times`
@@ -91,5 +91,5 @@ function times({ median, low, high }: Estimate, isKnown: boolean): string {
 function disturbance({ disturbedRounds, rounds }: RowOutcome): string {
   if (disturbedRounds === 0) return '';
   const of = disturbedRounds === rounds ? 'all' : `${disturbedRounds} of`;
-  return `others kept the machine busy in ${of} ${counted(rounds, 'round')}, so measure again`;
+  return `other programs kept the machine busy in ${of} ${counted(rounds, 'round')}: measure again`;
 }

@@ -1,9 +1,8 @@
 /**
- * All samples of one row: a line per subject, a dot per sample, the floors as rules.
+ * All samples of one row: a line per subject, a dot per sample, a rule per floor.
  *
- * The rounds of a subject lie below one another, first on top, so drift and disturbed rounds show.
- * What lies far out, a sample or a whole subject, stands at the edge instead of squeezing all
- * others together.
+ * The rounds of a subject are below one another, the first on top, so that drift and disturbed rounds are visible.
+ * Outliers, samples or whole subjects, are drawn at the edge.
  */
 import * as Plot from '@observablehq/plot';
 import { quantile } from 'simple-statistics';
@@ -13,13 +12,13 @@ import { describeNumber } from './format.js';
 
 export interface StripSize {
   readonly width: number;
-  /** Names stand left of their line, or above it where there is little room. */
+  /** Names are left of their line, or above it on narrow pages. */
   readonly names: 'left' | 'above';
 }
 
 const axisHeight = 42;
 const characterWidth = 7.1;
-/** A subject this many times off ours is named with its figure at the edge. */
+/** A subject beyond this multiple of ours is shown with its figure at the edge. */
 const furthest = 20;
 
 export function drawStrip(outcome: RowOutcome, { width, names }: StripSize): string {
@@ -121,7 +120,7 @@ function medianOf(line: SubjectOutcome | undefined): number {
   return line?.value?.median ?? Number.NaN;
 }
 
-/** Where nearly all samples of a subject lie, and its median for certain. */
+/** The range of nearly all samples of a subject, including its median. */
 function middle(line: SubjectOutcome): number[] {
   const all = [...line.samples.values()].flat();
   return [quantile(all, 0.02), medianOf(line), quantile(all, 0.98)];

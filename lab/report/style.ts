@@ -1,6 +1,5 @@
 /**
- * How the page and the pictures look. Colours are named by what they stand for, once for light and
- * once for dark.
+ * The style of the page and the charts. Colours are named by their meaning, for light and dark mode.
  */
 const light = `
   --ground: #fdfdfb; --ink: #1b1d20; --quiet: #676c73; --line: #e4e4df; --shade: #f4f4f0;

@@ -1,26 +1,26 @@
-/** What a verdict is called: as a class of the page's style, in a word, and why there is none. */
+/** The names of verdicts: as a CSS class, in words, and the reason if there is none. */
 import type { RowOutcome } from '../harness/outcome.js';
 import { fewestRounds, type Verdict } from '../harness/statistics.js';
 import { counted, describeExcess } from './format.js';
 
-/** Only a significant verdict has a colour. */
+/** The CSS class; only significant verdicts have a colour. */
 export function verdictClass(verdict: Verdict): string {
   return verdict.replace(' ', '-');
 }
 
 export function verdictWord(verdict: Verdict): string {
-  return verdict === 'unknown' ? 'not known' : verdict;
+  return verdict === 'unknown' ? 'not certain' : verdict;
 }
 
 /** Why a row has no verdict. */
 export function describeDoubt({ ours, bestPeer, ratio, rounds, noise }: RowOutcome): string {
   if (ours && !ours.ok) return ours.unavailable ? ours.note : `ours failed the row (${ours.note})`;
-  if (!bestPeer || !ratio) return 'no peer did the work';
+  if (!bestPeer || !ratio) return 'no peer completed the row';
   if (rounds < fewestRounds) {
-    return `${counted(rounds, 'round')} where at least ${fewestRounds} are needed`;
+    return `${counted(rounds, 'round')} of at least ${fewestRounds}`;
   }
   if (noise !== null && (ratio.low > 1 || ratio.high < 1)) {
-    return `too noisy to be sure: the same code differed from itself by up to ${describeExcess(noise)}`;
+    return `too noisy: two runs of the same code differed by up to ${describeExcess(noise)}`;
   }
-  return 'the interval is too wide to tell';
+  return 'the interval is too wide';
 }
