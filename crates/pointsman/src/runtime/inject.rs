@@ -79,11 +79,10 @@ impl Inject {
             if top == CLOSED {
                 return Taken(ptr::null());
             }
-            // ORDERING: Acquire pairs with the release of `push`: the links are read next. Release keeps this thread's earlier
-            // accesses to them before the next `push`.
+            // ORDERING: Acquire pairs with the release of `push`: the links are read next.
             match self
                 .top
-                .compare_exchange_weak(top, ptr::null_mut(), AcqRel, Relaxed)
+                .compare_exchange_weak(top, ptr::null_mut(), Acquire, Relaxed)
             {
                 Ok(_) => {
                     self.taken.fetch_add(1, Relaxed);
@@ -132,8 +131,8 @@ impl Iterator for Taken {
         let header = NonNull::new(self.0.cast_mut())?;
         // SAFETY: the entry keeps the task alive, and the chain belongs to this iterator.
         self.0 = unsafe { header.as_ref() }.next.replace(ptr::null());
-        // SAFETY: `push` has taken the entry apart, whose task was woken, and this puts it together once: the header is no
-        // longer in the chain.
+        // SAFETY: the chain holds the reference of the entry that `push` got. The header has left the chain, so the entry
+        // is made again only once.
         Some(unsafe { Notified::woken(RawTask::from_raw(header)) })
     }
 }

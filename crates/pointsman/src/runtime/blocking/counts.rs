@@ -4,7 +4,7 @@
 //! after it has counted one off. So a thread that has claimed a job always finds one.
 
 use crate::loom::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// What a thread is counted as until it takes a job or finds none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,8 +90,9 @@ impl SharedCounts {
 
     /// Counts a job that was put into the queue. Returns the counts before.
     pub(super) fn job_queued(&self) -> Counts {
-        // ORDERING: Release pairs with the acquire of `take` and `claim_unrun`: the job is in the queue.
-        Counts(self.counts.fetch_add(QUEUED, AcqRel))
+        // ORDERING: Release pairs with the acquire of `take` and `claim_unrun`: the job is in the queue. The result needs
+        // no acquire: the submitter reads nothing that another thread has published by it.
+        Counts(self.counts.fetch_add(QUEUED, Release))
     }
 
     /// Ends the role and claims a queued job, for which the thread is counted as running. Returns the counts afterwards,
@@ -134,7 +135,7 @@ impl SharedCounts {
         self.counts.fetch_or(role.bits(), Relaxed) & role.bits() == 0
     }
 
-    /// Takes a role back: no thread comes.
+    /// Takes a role back, as no thread will fill it.
     pub(super) fn unassign(&self, role: Role) {
         match role {
             Role::Helping => self.helping.fetch_sub(1, Relaxed) as u64,

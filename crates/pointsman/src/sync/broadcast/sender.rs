@@ -251,11 +251,10 @@ impl<T> WeakSender<T> {
     /// ```
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
-        // ORDERING: Acquire pairs with the Release of `Sender::drop`: the new sender continues after dropped
-        // ones. Release continues their order for the last decrement.
+        // ORDERING: Acquire pairs with the Release of `Sender::drop`: the caller sees what dropped senders did.
         self.ring
             .senders
-            .fetch_update(AcqRel, Acquire, |count| (count > 0).then_some(count + 1))
+            .fetch_update(Acquire, Acquire, |count| (count > 0).then_some(count + 1))
             .ok()?;
         Some(Sender {
             ring: self.ring.clone(),

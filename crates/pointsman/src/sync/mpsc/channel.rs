@@ -109,11 +109,11 @@ impl<T, L: Limit> WeakProducer<T, L> {
     }
 
     pub(super) fn upgrade(&self) -> Option<Producer<T, L>> {
-        // ORDERING: Acquire pairs with the Release of `Producer::drop`: the new sender continues after
-        // dropped ones. Release continues their order for the last decrement.
+        // ORDERING: Acquire pairs with the Release of `Producer::drop`: the caller sees what dropped senders
+        // did.
         self.0
             .senders
-            .fetch_update(AcqRel, Acquire, |count| (count > 0).then_some(count + 1))
+            .fetch_update(Acquire, Acquire, |count| (count > 0).then_some(count + 1))
             .ok()?;
         Some(Producer(self.0.clone()))
     }
@@ -141,8 +141,8 @@ pub(super) struct Consumer<T, L: Limit> {
     backoff: Backoff,
 }
 
-/// Releases the capacity of a received message when it is dropped: last, so that the message is moved to the
-/// caller directly.
+/// Releases the capacity of a received message when this is dropped, after the message was moved directly to
+/// the caller.
 struct ReleaseOnDrop<'a, L: Limit>(&'a L);
 
 impl<L: Limit> Drop for ReleaseOnDrop<'_, L> {

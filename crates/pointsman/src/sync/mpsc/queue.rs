@@ -341,7 +341,7 @@ impl<T> Queue<T> {
     pub(super) unsafe fn register_waker(&self, waker: &Waker) -> Option<Tail> {
         let mut stored = None;
         if self.waker.is_full() {
-            // SAFETY: the caller of this function promises to be the one receiver.
+            // SAFETY: the caller is the one receiver.
             stored = unsafe { self.unregister_waker()? };
         }
         let same = stored.take_if(|stored| stored.will_wake(waker));
@@ -362,9 +362,8 @@ impl<T> Queue<T> {
     /// # Safety
     /// Called by the receiver.
     unsafe fn unregister_waker(&self) -> Option<Option<Waker>> {
-        // ORDERING: Acquire pairs with the Release of the senders' operations on the tail. Release continues
-        // their order.
-        if self.tail.fetch_and(!RECEIVER_WAITS, AcqRel) & RECEIVER_WAITS == 0 {
+        // ORDERING: Acquire pairs with the Release of the senders' operations on the tail.
+        if self.tail.fetch_and(!RECEIVER_WAITS, Acquire) & RECEIVER_WAITS == 0 {
             return None;
         }
         // SAFETY: this thread cleared the flag, so it owns the cell.
@@ -377,7 +376,7 @@ impl<T> Queue<T> {
     /// Called by the receiver.
     pub(super) unsafe fn drop_waker(&self) {
         if self.waker.is_full() {
-            // SAFETY: the caller of this function promises to be the one receiver.
+            // SAFETY: the caller is the one receiver.
             drop(unsafe { self.unregister_waker() });
         }
     }

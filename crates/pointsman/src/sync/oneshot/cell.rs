@@ -53,11 +53,11 @@ pub(super) struct Half<T>(NonNull<Cell<T>>);
 // SAFETY: the state word gives each field one owner at a time. The value moves between threads, hence `T:
 // Send`.
 unsafe impl<T: Send> Send for Half<T> {}
-// SAFETY: through a shared half, `is_closed` and `has_value` read the state and whether a value is there,
-// which the caller owns then; `T` itself is not shared.
+// SAFETY: a shared sender or receiver calls only `is_closed` and `has_value`. These read the state and, while
+// the receiver owns the value, whether there is one. They return no reference to it.
 unsafe impl<T: Send> Sync for Half<T> {}
 
-/// What the receiver gets.
+/// The result of an attempt to receive.
 pub(super) enum RecvOutcome<T> {
     Value(T),
     Empty,
@@ -227,9 +227,8 @@ impl<T> Half<T> {
             if same {
                 return RecvOutcome::Empty;
             }
-            // ORDERING: Acquire pairs with the Release of `complete`, if SENT is seen. Release continues the
-            // order of earlier operations on the word.
-            state = cell.state.fetch_and(!RECEIVER_WAITS, AcqRel);
+            // ORDERING: Acquire pairs with the Release of `complete`, if SENT is seen.
+            state = cell.state.fetch_and(!RECEIVER_WAITS, Acquire);
             if state & SENT != 0 {
                 // The sender moves the waker out. Restores the bit, which tells `free` so.
                 cell.state.fetch_or(RECEIVER_WAITS, Relaxed);
@@ -266,9 +265,8 @@ impl<T> Half<T> {
             if same {
                 return Poll::Pending;
             }
-            // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen. Release continues the
-            // order of earlier operations on the word.
-            state = cell.state.fetch_and(!SENDER_WAITS, AcqRel);
+            // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
+            state = cell.state.fetch_and(!SENDER_WAITS, Acquire);
             if state & CLOSED != 0 {
                 // The receiver may be reading the waker, so it is dropped when the cell is freed.
                 return Poll::Ready(());
