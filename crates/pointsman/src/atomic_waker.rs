@@ -4,8 +4,8 @@
 //!
 //! - The thread that moves the state away from `WAITING` has exclusive access to the waker until it moves the state back.
 //!   A concurrent [`take`](AtomicWaker::take) sets `WAKING`, and the registering thread then wakes its own waker.
-//! - So if `take` does not return the waker that a task registers, the task sees, after
-//!   [`register`](AtomicWaker::register), what happened before `take`.
+//! - If `take` misses the waker that a task registers, the task sees after [`register`](AtomicWaker::register) what
+//!   happened before `take`.
 //!
 //! The algorithm is that of `AtomicWaker` in the futures crate. If two tasks register at once, one of them is woken and
 //! registers again.
@@ -45,7 +45,8 @@ impl AtomicWaker {
     pub(crate) fn register(&self, waker: &Waker) {
         let state = self
             .state
-            // ORDERING: Acquire pairs with the release of the previous thread that had access to the waker.
+            // ORDERING: Acquire pairs with the release of the previous thread that had access to the waker; on failure,
+            // with that of the `take` that has set `WAKING`, whose event the next poll must see.
             .compare_exchange(WAITING, REGISTERING, Acquire, Acquire);
         if state.is_err() {
             // Another thread takes the waker, or another task registers: this task must poll again.
@@ -76,8 +77,8 @@ impl AtomicWaker {
 
     /// Takes the waker, which the caller wakes.
     pub(crate) fn take(&self) -> Option<Waker> {
-        // ORDERING: Release pairs with the acquire of `Registering::drop`, whose task then sees what happened before.
-        // Acquire pairs with the release of `Registering::drop`, which has stored the waker.
+        // ORDERING: Release pairs with the acquire of `register` and `Registering::drop`, whose task then sees what
+        // happened before. Acquire pairs with the release of `Registering::drop`, which has stored the waker.
         if self.state.fetch_or(WAKING, AcqRel) != WAITING {
             return None;
         }

@@ -112,8 +112,8 @@ impl ThreadParker {
             self.has_notified_itself.store(true, Relaxed);
             return;
         }
-        // ORDERING: Release pairs with the acquire of `take_notified`. An exchange, so that an earlier notification that
-        // was not taken yet has unparked the thread for this one, too.
+        // ORDERING: Release pairs with the acquire of `take_notified`. An earlier notification that was not taken yet
+        // has unparked the thread already; the exchange keeps the order that it has published.
         if !self.is_notified.swap(true, AcqRel) {
             self.parker.unpark();
         }
@@ -174,8 +174,8 @@ thread_value! {
     static BLOCKS: Cell<bool> = Cell::new(false);
 }
 
-/// Marks this thread as blocked on a future until it is dropped. If that is within another `block_on`, a wake-up that was
-/// taken here may have been for the outer future, so the drop notifies the thread again.
+/// Marks this thread as blocked on a future until the mark is dropped. Within another `block_on`, a wake-up that was taken
+/// here may have been for the outer future, so the drop notifies the thread again.
 pub(crate) struct Blocking<'a> {
     parker: &'a ThreadParker,
     is_nested: bool,

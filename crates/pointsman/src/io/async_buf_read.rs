@@ -1,6 +1,4 @@
 //! [`AsyncBufRead`], and its implementation for readers of the standard library that have a buffer.
-//!
-//! Invariant: an implementation that forwards does nothing else.
 
 use std::io::{self, BufRead};
 use std::ops::DerefMut;

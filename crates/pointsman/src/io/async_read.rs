@@ -1,7 +1,6 @@
-//! [`AsyncRead`], and what of the standard library reads without waiting.
+//! [`AsyncRead`], and its implementations for in-memory readers of the standard library.
 //!
-//! Invariant: an implementation that forwards does nothing else; the reader behind a reference, a box or a pin sees
-//! each poll unchanged.
+//! Invariant: the reader behind a reference, a box or a pin sees each poll unchanged.
 
 use std::io::{self, BufRead};
 use std::ops::DerefMut;

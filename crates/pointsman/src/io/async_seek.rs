@@ -1,6 +1,4 @@
 //! [`AsyncSeek`], and its implementation for the standard library's cursor.
-//!
-//! Invariant: an implementation that forwards does nothing else.
 
 use std::io::{self, Seek, SeekFrom};
 use std::ops::DerefMut;
@@ -42,8 +40,8 @@ pub trait AsyncSeek {
     /// ```
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()>;
 
-    /// Waits for the seek in progress and returns the new position, in bytes from the start. Without one it returns any
-    /// position.
+    /// Waits for the seek in progress and returns the new position, in bytes from the start. If no seek is in progress,
+    /// the returned position is unspecified.
     ///
     /// If it returns `Poll::Pending`, the task is woken when it should poll again.
     ///

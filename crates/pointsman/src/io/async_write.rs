@@ -1,6 +1,6 @@
-//! [`AsyncWrite`], and what of the standard library writes without waiting.
+//! [`AsyncWrite`], and its implementations for in-memory writers of the standard library.
 //!
-//! Invariant: an implementation that forwards does nothing else, and forwards every method.
+//! Invariant: the implementations for references, boxes and pins forward every method.
 
 use std::io::{self, IoSlice, Write};
 use std::ops::DerefMut;

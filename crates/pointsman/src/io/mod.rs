@@ -28,7 +28,7 @@ mod async_read;
 mod async_seek;
 mod async_write;
 #[cfg(any(feature = "fs", feature = "io-std", all(windows, feature = "process")))]
-#[cfg_attr(not(feature = "fs"), allow(dead_code))] // It seeks.
+#[cfg_attr(not(feature = "fs"), allow(dead_code))] // Only files seek.
 pub(crate) mod blocking;
 #[cfg(feature = "io-util")]
 mod join;

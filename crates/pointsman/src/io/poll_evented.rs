@@ -21,19 +21,12 @@ pub(crate) struct PollEvented<E: Source> {
 }
 
 impl<E: Source> PollEvented<E> {
-    /// Registers a source for reading and writing with the current runtime.
-    ///
-    /// # Errors
-    /// If the runtime has shut down, or the system refuses the source.
-    ///
-    /// # Panics
-    /// If there is no current runtime, or I/O is not enabled.
+    /// Registers a source for reading and writing; see [`Registration::new`].
     #[track_caller]
     pub(crate) fn new(io: E) -> io::Result<Self> {
         Self::new_with_interest(io, Interest::READABLE | Interest::WRITABLE)
     }
 
-    /// As [`new`](Self::new), with this interest.
     #[track_caller]
     pub(crate) fn new_with_interest(mut io: E, interest: Interest) -> io::Result<Self> {
         let registration = Registration::new(&mut io, interest)?;

@@ -1,7 +1,7 @@
 //! The registration of one I/O source with its runtime. Sockets, pipes and other descriptors wait through it.
 //!
-//! Invariant: readiness is cleared only after the source has returned `WouldBlock`, and only the readiness that was
-//! known before the call.
+//! Invariant: readiness is cleared only after a call that has exhausted the source: it returned `WouldBlock`, or a short
+//! read or write (see [`PollEvented`](super::PollEvented)). Only the readiness that was known before the call is cleared.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -22,13 +22,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Registers a source with the current runtime.
-    ///
-    /// # Errors
-    /// If the runtime has shut down, or the system refuses the source.
-    ///
-    /// # Panics
-    /// If there is no current runtime, or I/O is not enabled.
+    /// Registers a source with the current runtime. Panics if there is none; otherwise see [`Handle::register`].
     #[track_caller]
     pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Self> {
         let source = Handle::current().register(source, interest)?;
@@ -72,7 +66,7 @@ impl Registration {
         self.source.ready_event(interest)
     }
 
-    /// Called after the source has returned `WouldBlock`.
+    /// Called after a call has exhausted the source. `event` was read before the call.
     pub(crate) fn clear_readiness(&self, event: ReadyEvent) {
         self.source.clear(event);
     }

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore)] // For long.
+    #[cfg_attr(miri, ignore)] // Too slow.
     fn no_character_is_cut_in_two() {
         let short = "é".repeat(10);
         assert_eq!(whole_characters(short.as_bytes()).len(), 20);

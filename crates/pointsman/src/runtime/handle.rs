@@ -317,13 +317,7 @@ impl Handle {
     }
 
     /// Calls `deliver` from now on whenever the pipe of signals is readable. `source` is that pipe, which lives as long as
-    /// the process and is the same in each call.
-    ///
-    /// # Errors
-    /// If the runtime has shut down, or the system refuses the source.
-    ///
-    /// # Panics
-    /// If I/O is not enabled.
+    /// the process and is the same in each call. Errors and panics are those of [`register`](Self::register).
     #[cfg(all(unix, any(feature = "process", feature = "signal")))]
     #[track_caller]
     pub(crate) fn watch_signals(

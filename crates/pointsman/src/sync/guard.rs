@@ -1,8 +1,8 @@
 //! The parts of lock guards: permits that release themselves when they are dropped, and pointers to the data.
 //!
 //! Invariant: the pointer in a guard is valid, and shared or exclusive as its type says, while the guard
-//! holds its permits. The permits have the destructor and not the guard, so that a guard can be taken apart
-//! into another.
+//! holds its permits. The permits have the destructor, not the guard, so that a guard's fields can be moved
+//! into another guard.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 
 use super::semaphore::Permits;
 
-/// A type whose data permits guard.
+/// A type whose data is guarded by permits.
 pub(super) trait HasPermits {
     fn permits(&self) -> &Permits;
 }

@@ -1,7 +1,7 @@
 //! Synchronization primitives for tasks: locks, a semaphore, notifications, cells that are set once, a
 //! barrier, and channels.
 //!
-//! They work in any runtime. Of this crate's they use the task budget, and for `send_timeout` its timers.
+//! They work in any runtime. In one of this crate they use the task budget; `send_timeout` needs its timers.
 
 /// Declares a `const fn`, or in models a plain `fn`, as loom's types have no constant constructors.
 macro_rules! const_unless_loom {

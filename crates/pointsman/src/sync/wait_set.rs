@@ -133,7 +133,7 @@ pub(crate) struct Wait<'a, F> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: other threads use the waiter under the lock of the set only, wherever the future is.
+// SAFETY: other threads use the waiter only under the lock of the set, so the future may change its thread.
 unsafe impl<F: Send> Send for Wait<'_, F> {}
 // SAFETY: no method takes a shared `Wait` but `Debug`, which reads nothing of the waiter.
 unsafe impl<F: Sync> Sync for Wait<'_, F> {}

@@ -39,8 +39,7 @@ pub(crate) trait Schedule: Sized + 'static {
     fn owns(arena: NonNull<Arena<Self>>) -> bool;
 }
 
-/// The number of ids that an arena reserves at a time: the process-wide counter is touched by one spawn in
-/// 256.
+/// The number of ids that an arena reserves at a time from the process-wide counter.
 const ID_BATCH: u64 = 256;
 
 /// The maximum number of returned slots that one allocation takes back. Bounds the time of a spawn after a
@@ -53,7 +52,7 @@ struct OwnerState {
     returned: *const Header,
     next_id: u64,
     last_id: u64,
-    is_closed: bool,
+    is_shut_down: bool,
 }
 
 /// The memory of the tasks of one owner. See the module.
@@ -79,7 +78,7 @@ impl<S: Schedule> Arena<S> {
                 returned: ptr::null(),
                 next_id: 0,
                 last_id: 0,
-                is_closed: false,
+                is_shut_down: false,
             }),
             chunks: Chunks::new(),
             returned: AtomicPtr::new(ptr::null_mut()),
@@ -246,7 +245,7 @@ impl<S: Schedule> Arena<S> {
         let this = unsafe { arena.as_ref() };
         // SAFETY: only the owner uses `local`, and the caller owns the arena.
         this.local
-            .with_mut(|local| unsafe { (*local).is_closed = true });
+            .with_mut(|local| unsafe { (*local).is_shut_down = true });
         let mut found = FoundTasks::default();
         this.find(&mut found);
         found.shut_down();
@@ -271,7 +270,8 @@ impl<S: Schedule> Arena<S> {
     #[inline]
     pub(crate) unsafe fn is_shut_down(&self) -> bool {
         // SAFETY: only the owner uses `local`, and the caller owns the arena.
-        self.local.with_mut(|local| unsafe { (*local).is_closed })
+        self.local
+            .with_mut(|local| unsafe { (*local).is_shut_down })
     }
 
     /// Gives up the arena. Tasks that still have references keep it alive.

@@ -110,8 +110,8 @@ fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
 /// The caller holds a reference to the task, whose arena is an `Arena<S>`.
 #[inline]
 unsafe fn arena_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Arena<S>> {
-    // SAFETY: the caller holds a reference to the task, which keeps its chunk and its arena alive.
-    // `Slab::grow` stored the arena's address in the chunk; it is not null, and the arena is one for `S`.
+    // SAFETY: the caller's reference keeps the chunk and the arena alive. `Slab::grow` stored the arena's
+    // address, which is not null, in the chunk, and the caller promises that the arena is one for `S`.
     unsafe { NonNull::new_unchecked((*header.as_ref().chunk).arena.cast::<Arena<S>>().cast_mut()) }
 }
 
@@ -211,7 +211,7 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
     }
 }
 
-/// Runs a function and drops the payload of its panic. If that drop panics too, so is its payload.
+/// Runs a function and drops the payload of its panic, and likewise that of a panic of this drop.
 fn ignore_panic(run: impl FnOnce()) {
     let mut result = catch_unwind(AssertUnwindSafe(run));
     while let Err(panic) = result {
@@ -239,7 +239,7 @@ unsafe fn store_output<F: Future>(
     output: Result<F::Output, JoinError>,
     id: Id,
 ) {
-    // SAFETY: the caller of this function promises that it owns the stage.
+    // SAFETY: the caller owns the stage.
     let stage = unsafe { &mut *stage };
     let dropped = catch_unwind(AssertUnwindSafe(|| *stage = Stage::Empty));
     *stage = Stage::Output(match dropped {
@@ -264,7 +264,7 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     unsafe { header.cast::<Body<F>>().as_ref() }
         .stage
         .with_mut(|stage| {
-            // SAFETY: the caller of this function promises that it owns the stage.
+            // SAFETY: the caller owns the stage.
             unsafe { store_output::<F>(stage, Err(JoinError::cancelled(id)), id) };
         });
     running.leave();
@@ -342,7 +342,7 @@ unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     }
     let running = Running::enter(RawTask(header));
     stage.with_mut(|stage| {
-        // SAFETY: the caller of this function promises that it owns the stage.
+        // SAFETY: the caller owns the stage.
         ignore_panic(|| unsafe { *stage = Stage::Empty });
     });
     running.leave();

@@ -35,8 +35,8 @@ pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey};
 pub use yield_now::yield_now;
 
-// This file is the public index of the module. Code of this crate imports from the files of `task`, not from here: then
-// the functions that need a runtime, and build on those files, make no circle.
+// This file is the public index of the module. The runtime builds on the files of `task`, so code of this crate imports
+// from those files and not from here, which would be a cycle.
 pub use crate::runtime::task::blocking::{block_in_place, spawn_blocking};
 pub use crate::runtime::task::join_set::{self, JoinSet};
 pub use crate::runtime::task::local_set::LocalSet;

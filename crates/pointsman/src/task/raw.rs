@@ -90,7 +90,7 @@ impl Notified {
     pub(crate) fn stop_running(self) -> Option<Self> {
         let Self { task, is_running } = self;
         if is_running {
-            // The wake-up that the task gave itself.
+            // Records the wake-up that the task gave itself.
             task.state().transition_to_notified_by_ref();
             if task.state().transition_to_idle() == ToIdle::Cancelled {
                 // SAFETY: `Cancelled` leaves RUNNING with this entry. The entry and the runtime hold the two
@@ -228,8 +228,8 @@ impl RawTask {
     /// # Safety
     /// The task is new: the caller passes the reference of its queue entry.
     #[inline]
-    pub(crate) unsafe fn begin(self, is_over: bool) {
-        if is_over {
+    pub(crate) unsafe fn begin(self, is_shut_down: bool) {
+        if is_shut_down {
             self.shut_down();
             // SAFETY: the reference of the queue entry, which is never made.
             unsafe { self.drop_references(1) };

@@ -25,7 +25,7 @@ use crate::loom::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The distance between size classes, and the alignment of slots. Bounds what a slot wastes to 31 bytes.
+/// The distance between size classes, and the alignment of slots. A slot wastes at most 31 bytes.
 const STEP: usize = 32;
 /// The size of the largest slot. Bounds the number of size classes to 32, and the memory of a completed task
 /// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
@@ -34,8 +34,8 @@ const CLASSES: usize = LARGEST_SLOT / STEP;
 /// The class of tasks with a chunk of their own.
 const DEDICATED: usize = CLASSES;
 
-/// The size of the first chunk of a class: one page, what a class with few tasks costs. Each further chunk is
-/// twice as large, up to [`MAX_CHUNK`].
+/// The size of the first chunk of a class: one page, which is the cost of a class with few tasks. Each further
+/// chunk is twice as large, up to [`MAX_CHUNK`].
 const MIN_CHUNK: usize = 4 << 10;
 /// The size of the largest chunk. Bounds the memory that one remaining task keeps allocated.
 const MAX_CHUNK: usize = 256 << 10;
@@ -271,7 +271,7 @@ impl Slab {
     /// The slot was taken from this slab, and its task was dropped.
     #[inline]
     pub(super) unsafe fn take_back(&mut self, header: NonNull<Header>, chunks: &Chunks) {
-        // SAFETY: the slot is in use, so its chunk is live, and its header is initialised.
+        // SAFETY: the slot is in use, so its header is initialised.
         let (slot, chunk) = unsafe { (header.as_ref(), header.as_ref().chunk) };
         // SAFETY: the slot is in use, so its chunk is live.
         let owned = &unsafe { &*chunk }.owned;

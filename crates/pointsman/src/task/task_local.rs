@@ -4,8 +4,8 @@
 //! the scope is left, also by a panic, the cell points to what it pointed to before. The value is not moved
 //! meanwhile.
 //!
-//! Cost: each poll of the future looks up one thread-local and writes it twice, whatever the size of the
-//! value. Nothing is allocated or locked.
+//! Cost: each poll of the future looks up one thread-local and writes it twice, independent of the size of
+//! the value. Nothing is allocated or locked.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -328,8 +328,8 @@ pin_project! {
 }
 
 impl<T, F> TaskLocalFuture<T, F> {
-    /// Takes the value out, also before the future completes, which then runs without the value. `None` if it
-    /// was taken before.
+    /// Takes the value out. A future that is not complete then runs without the value. `None` if the value was
+    /// taken before.
     ///
     /// ```
     /// # futures::executor::block_on(async {

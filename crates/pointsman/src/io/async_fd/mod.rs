@@ -141,8 +141,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     #[track_caller]
     #[deprecated(note = "unsound due to lack of I/O safety; use `AsyncFd::register` instead")]
     pub fn new(inner: T) -> io::Result<Self> {
-        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
-        // deprecated.
+        // SAFETY: not checked, hence the deprecation: the caller must keep the promise of `register`.
         unsafe { Ok(Self::register(inner)?) }
     }
 
@@ -155,8 +154,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         note = "unsound due to lack of I/O safety; use `AsyncFd::register_with_interest` instead"
     )]
     pub fn with_interest(inner: T, interest: Interest) -> io::Result<Self> {
-        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
-        // deprecated.
+        // SAFETY: not checked, hence the deprecation: the caller must keep the promise of `register`.
         unsafe { Ok(Self::register_with_interest(inner, interest)?) }
     }
 
@@ -167,8 +165,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     #[track_caller]
     #[deprecated(note = "unsound due to lack of I/O safety; use `AsyncFd::register` instead")]
     pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
-        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
-        // deprecated.
+        // SAFETY: not checked, hence the deprecation: the caller must keep the promise of `register`.
         unsafe { Self::register(inner) }
     }
 
@@ -184,8 +181,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         inner: T,
         interest: Interest,
     ) -> Result<Self, AsyncFdRegisterError<T>> {
-        // SAFETY: not checked; the caller must keep the promise of `register`, which is why this function is
-        // deprecated.
+        // SAFETY: not checked, hence the deprecation: the caller must keep the promise of `register`.
         unsafe { Self::register_with_interest(inner, interest) }
     }
 
@@ -241,7 +237,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     /// # Errors
     /// If the runtime of the registration has shut down, or if `f` fails.
     ///
-    /// # Cancellation
+    /// # Cancel safety
     /// Cancel safe: `f` is called only in a poll.
     ///
     /// ```

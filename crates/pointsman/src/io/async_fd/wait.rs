@@ -18,7 +18,7 @@ macro_rules! waits {
             /// # Errors
             /// If the runtime of the registration has shut down.
             ///
-            /// # Cancellation
+            /// # Cancel safety
             /// Cancel safe: the readiness is kept.
             ///
             /// ```
@@ -45,7 +45,7 @@ macro_rules! waits {
             /// # Errors
             /// If the runtime of the registration has shut down.
             ///
-            /// # Cancellation
+            /// # Cancel safety
             /// Cancel safe: the readiness is kept.
             ///
             /// ```
@@ -65,7 +65,7 @@ macro_rules! waits {
             /// # Errors
             /// If the runtime of the registration has shut down.
             ///
-            /// # Cancellation
+            /// # Cancel safety
             /// Cancel safe: the readiness is kept.
             ///
             /// ```

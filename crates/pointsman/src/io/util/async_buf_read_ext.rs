@@ -1,6 +1,4 @@
 //! The extension methods of buffered readers.
-//!
-//! Each method only names an operation; the operations are in modules of their own.
 
 use std::pin::Pin;
 

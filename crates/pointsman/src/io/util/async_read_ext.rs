@@ -1,6 +1,4 @@
 //! The extension methods of readers.
-//!
-//! Each method only names an operation; the operations are in modules of their own.
 
 use bytes::BufMut;
 
@@ -25,7 +23,7 @@ macro_rules! numbers {
         ///
         /// # Errors
         /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before, or if the reader
-        /// fails; interrupted reads are retried. The contents of a buffer are then unspecified.
+        /// fails; interrupted reads are retried. The bytes that were read are then lost.
         ///
         /// # Cancel safety
         #[doc = $cancellation]
@@ -141,7 +139,7 @@ pub trait AsyncReadExt: AsyncRead {
     ///
     /// # Errors
     /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the reader ends before, or if the reader
-    /// fails; interrupted reads are retried. The contents of a buffer are then unspecified.
+    /// fails; interrupted reads are retried. The contents of `buf` are then unspecified.
     ///
     /// # Cancel safety
     /// Not cancel safe: if the future is dropped, the number of bytes read is unknown.
@@ -164,12 +162,12 @@ pub trait AsyncReadExt: AsyncRead {
     }
 
     numbers! {
-        "a number of one byte", "Who drops the future has read nothing.":
+        "a number of one byte", "Cancel safe: if the future is dropped, nothing was read.":
         read_u8: u8, from_be_bytes, to_be_bytes;
         read_i8: i8, from_be_bytes, to_be_bytes;
 
         "a number with its most significant byte first",
-        "Not cancel safe: what was read of the number is lost with the future.":
+        "Not cancel safe: if the future is dropped, the bytes that it has read are lost.":
         read_u16: u16, from_be_bytes, to_be_bytes;
         read_i16: i16, from_be_bytes, to_be_bytes;
         read_u32: u32, from_be_bytes, to_be_bytes;
@@ -182,7 +180,7 @@ pub trait AsyncReadExt: AsyncRead {
         read_f64: f64, from_be_bytes, to_be_bytes;
 
         "a number with its least significant byte first",
-        "Not cancel safe: what was read of the number is lost with the future.":
+        "Not cancel safe: if the future is dropped, the bytes that it has read are lost.":
         read_u16_le: u16, from_le_bytes, to_le_bytes;
         read_i16_le: i16, from_le_bytes, to_le_bytes;
         read_u32_le: u32, from_le_bytes, to_le_bytes;

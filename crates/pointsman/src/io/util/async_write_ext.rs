@@ -1,6 +1,4 @@
 //! The extension methods of writers.
-//!
-//! Each method only names an operation; the operations are in modules of their own.
 
 use std::io::IoSlice;
 
@@ -203,12 +201,12 @@ pub trait AsyncWriteExt: AsyncWrite {
     }
 
     numbers! {
-        "a number of one byte", "Who drops the future has written nothing.":
+        "a number of one byte", "Cancel safe: if the future is dropped, nothing was written.":
         write_u8: u8, to_be_bytes;
         write_i8: i8, to_be_bytes;
 
         "a number with its most significant byte first",
-        "Not cancel safe: who drops the future does not know how much of the number was taken.":
+        "Not cancel safe: if the future is dropped, the number of accepted bytes is unknown.":
         write_u16: u16, to_be_bytes;
         write_i16: i16, to_be_bytes;
         write_u32: u32, to_be_bytes;
@@ -221,7 +219,7 @@ pub trait AsyncWriteExt: AsyncWrite {
         write_f64: f64, to_be_bytes;
 
         "a number with its least significant byte first",
-        "Not cancel safe: who drops the future does not know how much of the number was taken.":
+        "Not cancel safe: if the future is dropped, the number of accepted bytes is unknown.":
         write_u16_le: u16, to_le_bytes;
         write_i16_le: i16, to_le_bytes;
         write_u32_le: u32, to_le_bytes;

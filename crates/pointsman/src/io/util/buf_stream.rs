@@ -19,9 +19,8 @@ use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 pin_project! {
     /// Adds buffers to a stream for reading and writing; see [`BufReader`] and [`BufWriter`].
     ///
-    /// Dropping it discards the buffers: [`flush`](crate::io::AsyncWriteExt::flush) or
-    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) writes the write buffer. A seek writes it too, and discards the
-    /// read buffer.
+    /// Dropping it discards the buffers. [`flush`](crate::io::AsyncWriteExt::flush),
+    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) and a seek write the write buffer. A seek discards the read buffer.
     ///
     /// ```
     /// use pointsman::io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
@@ -88,7 +87,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         self.inner.get_ref().get_ref()
     }
 
-    /// Returns the inner stream, mutably. The buffers do not take part in what is done with it.
+    /// Returns the inner stream, mutably. Operations on it bypass the buffers.
     ///
     /// ```
     /// # use pointsman::io::BufStream;

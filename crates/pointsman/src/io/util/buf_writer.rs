@@ -19,8 +19,8 @@ use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 pin_project! {
     /// Adds a buffer to a writer: it writes large chunks to the inner writer, so that many small writes are cheap.
     ///
-    /// Dropping it discards the buffer: [`flush`](crate::io::AsyncWriteExt::flush) or
-    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) writes it, and so does a seek.
+    /// Dropping it discards the buffer. [`flush`](crate::io::AsyncWriteExt::flush),
+    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) and a seek write the buffer.
     ///
     /// It does not help with few or large writes, or with a writer that is in memory.
     ///

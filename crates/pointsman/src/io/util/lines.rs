@@ -25,7 +25,7 @@ pin_project! {
     /// }
     /// # });
     /// ```
-    #[must_use = "lines are read only when they are asked for"]
+    #[must_use = "no line is read unless `next_line` is called"]
     #[derive(Debug)]
     pub struct Lines<R> {
         #[pin]

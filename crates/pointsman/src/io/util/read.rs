@@ -12,7 +12,6 @@ use bytes::BufMut;
 use super::operation::{Step, uninterrupted};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// The step of `read`.
 #[derive(Debug)]
 pub struct Read<'a>(pub(super) &'a mut [u8]);
 
@@ -27,7 +26,6 @@ impl<R: AsyncRead + ?Sized> Step<R> for Read<'_> {
     }
 }
 
-/// The step of `read_buf`.
 #[derive(Debug)]
 pub struct ReadInto<'a, B: ?Sized>(pub(super) &'a mut B);
 
@@ -46,7 +44,7 @@ impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Step<R> for ReadInto<'_, B> {
         // A reader could have replaced the buffer by another.
         assert_eq!(start, buf.filled().as_ptr());
         let read = buf.filled().len();
-        // SAFETY: `count` bytes of this chunk are filled, and so initialized; the assertion above checks that it is
+        // SAFETY: `read` bytes of `buf` are filled, and so initialized. The assertion above checks that `buf` is still
         // this chunk.
         unsafe { self.0.advance_mut(read) };
         Poll::Ready(Ok(read))
@@ -69,7 +67,6 @@ fn poll_fill<R: AsyncRead + ?Sized>(
     Poll::Ready(Ok(true))
 }
 
-/// The step of `read_exact`.
 #[derive(Debug)]
 pub struct ReadExact<'a>(pub(super) ReadBuf<'a>);
 
@@ -86,7 +83,6 @@ impl<R: AsyncRead + ?Sized> Step<R> for ReadExact<'_> {
     }
 }
 
-/// The step of the methods that read a number.
 #[derive(Debug)]
 pub struct ReadNumber<N, const LEN: usize> {
     bytes: [u8; LEN],

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use super::operation::{Operation, Step, uninterrupted};
 use crate::io::{AsyncRead, ReadBuf};
 
+/// The minimum spare capacity for a read into the vector, and the size of the buffer of a probe.
 const ROOM: usize = 32;
 
 /// Appends the bytes of a reader to a vector.
@@ -99,7 +100,6 @@ impl Filling {
     }
 }
 
-/// The step of `read_to_end`.
 #[derive(Debug)]
 pub struct ReadToEnd<'a> {
     vec: &'a mut Vec<u8>,

@@ -33,7 +33,6 @@ pub(super) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     }
 }
 
-/// The step of `read_until`.
 #[derive(Debug)]
 pub struct ReadUntil<'a> {
     delimiter: u8,

@@ -26,7 +26,7 @@ pin_project! {
     /// }
     /// # });
     /// ```
-    #[must_use = "parts are read only when they are asked for"]
+    #[must_use = "no segment is read unless `next_segment` is called"]
     #[derive(Debug)]
     pub struct Split<R> {
         #[pin]

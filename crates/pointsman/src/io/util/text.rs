@@ -46,7 +46,6 @@ fn finish(
     result.map(|()| read)
 }
 
-/// The step of `read_line`.
 #[derive(Debug)]
 pub struct ReadLine<'a> {
     string: &'a mut String,
@@ -78,7 +77,6 @@ pub(super) fn read_line<'a, R: AsyncBufRead + Unpin + ?Sized>(
     Operation::new(reader, step)
 }
 
-/// The step of `read_to_string`.
 #[derive(Debug)]
 pub struct ReadToString<'a> {
     string: &'a mut String,

@@ -15,7 +15,6 @@ use crate::io::AsyncWrite;
 /// The maximum number of chunks of a buffer per call.
 const CHUNKS: usize = 64;
 
-/// The step of `write`.
 #[derive(Debug)]
 pub struct Write<'a>(pub(super) &'a [u8]);
 
@@ -28,7 +27,6 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Write<'_> {
     }
 }
 
-/// The step of `write_vectored`.
 #[derive(Debug)]
 pub struct WriteVectored<'a, 'b>(pub(super) &'a [IoSlice<'b>]);
 
@@ -85,7 +83,6 @@ fn poll_write_all<W: AsyncWrite + ?Sized, B: Buf>(
     Poll::Ready(Ok(()))
 }
 
-/// The step of `write_buf`.
 #[derive(Debug)]
 pub struct WriteBuf<'a, B>(pub(super) &'a mut B);
 
@@ -101,7 +98,6 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteBuf<'_, B> {
     }
 }
 
-/// The step of `write_all_buf`.
 #[derive(Debug)]
 pub struct WriteAllBuf<'a, B>(pub(super) &'a mut B);
 
@@ -113,7 +109,6 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteAllBuf<'_, B> {
     }
 }
 
-/// The step of `write_all`.
 #[derive(Debug)]
 pub struct WriteAll<'a>(pub(super) &'a [u8]);
 
@@ -126,7 +121,6 @@ impl<W: AsyncWrite + ?Sized> Step<W> for WriteAll<'_> {
     }
 }
 
-/// The step of the methods that write a number.
 #[derive(Debug)]
 pub struct WriteNumber<const LEN: usize> {
     bytes: [u8; LEN],
@@ -152,7 +146,6 @@ impl<W: AsyncWrite + ?Sized, const LEN: usize> Step<W> for WriteNumber<LEN> {
     }
 }
 
-/// The step of `flush`.
 #[derive(Debug)]
 pub struct Flush;
 
@@ -165,7 +158,6 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Flush {
     }
 }
 
-/// The step of `shutdown`.
 #[derive(Debug)]
 pub struct Shutdown;
 

@@ -257,7 +257,7 @@ impl Drop for Pool {
     }
 }
 
-/// Takes a thread that was not started off the counts. `start_thread` may also panic, in the user's `thread_name_fn`.
+/// Undoes the counts of a thread when its start fails. `start_thread` may also panic, in the user's `thread_name_fn`.
 struct Unstarted<'a> {
     pool: &'a Pool,
     role: Role,

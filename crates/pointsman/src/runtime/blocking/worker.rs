@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The interval at which the watching thread checks the queue: a job behind one that blocks gets a thread after one to
 /// two ticks, plus 50 µs of timer slack each on Linux.
 ///
-/// The rows `spawn_blocking/*` are the same with 10 µs and with 1 ms: the time only bounds how long a job waits behind one
-/// that blocks.
+/// The lab rows `spawn_blocking/*` are the same with 10 µs and with 1 ms: the time only bounds how long a job waits behind
+/// one that blocks.
 const TICK: Duration = match cfg!(all(test, loom)) {
     true => Duration::ZERO,
     false => Duration::from_micros(50),
@@ -147,8 +147,8 @@ impl Pool {
                 return Some(role);
             }
             let mut threads = lock(&self.threads);
-            let is_over = until.is_some_and(|until| Instant::now() >= until);
-            if !threads.is_shut_down && !is_over {
+            let has_expired = until.is_some_and(|until| Instant::now() >= until);
+            if !threads.is_shut_down && !has_expired {
                 continue;
             }
             // If the thread is not among the sleepers any more, its role is about to arrive.
@@ -162,8 +162,8 @@ impl Pool {
         }
     }
 
-    /// Takes this thread off the pool. The caller has found the queue empty under the same lock, so a later submitter
-    /// counts one thread less.
+    /// Removes this thread from the pool. The caller has found the queue empty under the same lock, so a later submitter
+    /// does not rely on this thread.
     fn end(&self, mut threads: MutexGuard<'_, Threads>) {
         self.thread_count.fetch_sub(1, Relaxed);
         if threads.is_shut_down {

@@ -1,7 +1,7 @@
 //! I/O sources: polls the operating system for events and wakes the tasks that wait for them.
 //!
 //! Events are edge-triggered: the system reports a source once when it becomes ready.
-//! [`ScheduledIo`](super::scheduled_io::ScheduledIo) remembers the readiness until the source returns `WouldBlock`.
+//! [`ScheduledIo`](super::scheduled_io::ScheduledIo) remembers the readiness until a call has exhausted the source.
 //!
 //! Invariant: one thread at a time polls the system, and it dispatches all events before another thread may poll.
 
@@ -103,10 +103,8 @@ impl Reactor {
         self.is_used.load(Relaxed)
     }
 
-    /// Registers a source. Also returns whether it is the first source of this reactor.
-    ///
-    /// # Errors
-    /// If the runtime has shut down, or the system refuses the source.
+    /// Registers a source; fails as `Handle::register` does. Also returns whether it is the first source
+    /// of this reactor.
     pub(in crate::runtime) fn register(
         self: &Arc<Self>,
         source: &mut impl Source,
@@ -130,11 +128,7 @@ impl Reactor {
         !self.is_used() && !self.is_used.swap(true, Relaxed)
     }
 
-    /// From now on calls `deliver` whenever `source`, the pipe of signals, is readable. Returns whether this is the first
-    /// source of this reactor.
-    ///
-    /// # Errors
-    /// If the runtime has shut down, or the system refuses the source.
+    /// Does what `Handle::watch_signals` says. Returns whether this is the first source of this reactor.
     #[cfg(all(unix, any(feature = "process", feature = "signal")))]
     pub(in crate::runtime) fn watch_signals(
         &self,

@@ -150,8 +150,7 @@ impl ScheduledIo {
     /// ready.
     pub(crate) fn clear(&self, event: ReadyEvent) {
         let cleared = u64::from((event.ready - Ready::LASTING).bits());
-        // ORDERING: AcqRel, as for every change of the word, so that the release of one change reaches the acquire of any
-        // later one.
+        // ORDERING: AcqRel, as for every change of the word: each change sees what happened before the earlier ones.
         let _ = self.word.fetch_update(AcqRel, Acquire, |word| {
             ((word >> TICK) as u16 == event.tick).then_some(word & !cleared)
         });

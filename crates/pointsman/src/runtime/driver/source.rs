@@ -1,6 +1,7 @@
 //! A source that is registered with a reactor.
 //!
-//! Invariant: the entry belongs to the source until this is dropped, and lives as long as the reactor, which this keeps.
+//! Invariant: the entry belongs to the source until the [`RegisteredSource`] is dropped. It lives as long as the reactor,
+//! which the `RegisteredSource` keeps alive.
 
 use std::io;
 use std::ops::Deref;

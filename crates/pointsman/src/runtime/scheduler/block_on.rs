@@ -4,7 +4,7 @@
 //! the inject queue.
 //!
 //! Cost: the thread borrows an arena when the future first spawns a task, and then spawns without a lock. The first task
-//! calls a worker; until that worker has come, further tasks are only pushed.
+//! calls a worker; until that worker has woken up, further tasks are only pushed.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -72,12 +72,12 @@ impl Drop for BlockingThread<'_> {
 
 /// How long a thread in `block_on` spins for a wake-up before it sleeps: about the cost of a wake-up.
 ///
-/// Row: `sync_mpsc_oneshot/request_reply #2`, 3.7 times as fast on 2 cores with 0.36 of the processor time: a worker replies
+/// Lab row: `sync_mpsc_oneshot/request_reply #2`, 3.7 times as fast on 2 cores with 0.36 of the processor time: a worker replies
 /// sooner than the thread could fall asleep and wake up.
 const SPIN: Duration = Duration::from_micros(10);
 /// The number of waits without spinning after a spin that ended without a wake-up.
 ///
-/// Row: processor time of `sync_mpsc_oneshot/request_reply #2` while other processes keep the cores busy, which is 1.9 times
+/// Lab row: processor time of `sync_mpsc_oneshot/request_reply #2` while other processes keep the cores busy, which is 1.9 times
 /// as high with 0.
 const SKIPPED: u32 = 16;
 

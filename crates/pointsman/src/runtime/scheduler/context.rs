@@ -182,7 +182,7 @@ pub(super) fn release_slot() {
     });
 }
 
-/// Takes the slot back that [`release_slot`] gave up, if no other thread has taken it.
+/// Takes the slot back that [`release_slot`] gave up. The caller has removed it from the vacant slots.
 pub(super) fn reclaim_slot(slot: &Slot) {
     let _ = THREAD.try_with(|thread| {
         thread.slot.set(slot);
@@ -211,7 +211,8 @@ pub(super) fn is_in_hook() -> bool {
 
 // --- threads in `block_on` ---
 
-/// Marks this thread as blocked on a future until the guard is dropped. The guard is dropped before `thread`.
+/// Marks this thread as blocked on a future until the guard is dropped. The caller drops the guard before
+/// `thread`, since [`with_blocking_thread`] uses the pointer until then.
 pub(super) fn set_blocking_thread(thread: &BlockingThread<'_>) -> impl Drop + use<> {
     struct Set {
         _thread: Restore<*const ()>,

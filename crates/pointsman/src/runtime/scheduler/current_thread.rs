@@ -139,7 +139,7 @@ impl Drop for OnlySlot<'_> {
     }
 }
 
-/// Waits for the slot until it is dropped.
+/// An entry in the queue for the slot, removed when this is dropped.
 struct SlotWaiter<'a> {
     only_slot: &'a OnlySlotLock,
     parker: &'a Arc<ThreadParker>,

@@ -3,11 +3,12 @@
 //! A worker whose task blocks in place makes its slot vacant. A sleeping worker, if there is one, takes the tasks that
 //! are queued there. Otherwise a thread of the blocking pool takes over the slot and becomes a worker. When the blocked
 //! function returns, its thread takes the slot back if it is still vacant; if not, it finishes its task without a slot
-//! and works no more.
+//! and then stops being a worker.
 //!
-//! Invariant: while a slot is vacant, a worker sleeps or a substitute thread is on its way to the slot.
+//! Invariant: while a slot is vacant, a worker sleeps or a substitute thread is on its way to the slot, unless no thread
+//! could be started.
 //!
-//! Cost: one load for each worker that wakes up while no slot is vacant.
+//! Cost: one fence and one load for each worker that wakes up while no slot is vacant.
 
 use std::sync::Arc;
 
@@ -108,7 +109,7 @@ impl Shared {
                 shared.blocking.remove_thread_allowance();
             });
             if let Err(Refused::NoThread(_)) = accepted {
-                // No thread comes. The next worker that makes a slot vacant or wakes up tries again.
+                // The next worker that makes a slot vacant or wakes up tries again.
                 self.handoff.change(|vacancies| vacancies.substitutes -= 1);
             }
         }

@@ -167,8 +167,8 @@ impl Idle {
             return self.workers().searching > 0;
         }
         // Under the lock, so that each counted call removes a sleeper.
-        // ORDERING: SeqCst, as for all changes of this word: a worker that ends its search changes it before it re-checks
-        // the queues.
+        // ORDERING: SeqCst, as for all changes of this word but those of `others`: a worker that ends its search changes
+        // it before it re-checks the queues.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
             let called = (counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING);
             should_call(unpack(counts)).then_some(called)
@@ -202,12 +202,12 @@ impl Idle {
     // --- called by workers ---
 
     pub(super) fn inc_awake(&self) {
-        // ORDERING: SeqCst, as for all changes of this word: `Shared::spawn_substitutes_if_needed` fences after it.
+        // ORDERING: SeqCst, as for all changes of this word: see `call_one_if`.
         self.counts.fetch_add(AWAKE, SeqCst);
     }
 
     pub(super) fn dec_awake(&self) {
-        // ORDERING: SeqCst, as for all changes of this word: `Shared::spawn_substitutes_if_needed` fences after it.
+        // ORDERING: SeqCst, as for all changes of this word: see `call_one_if`.
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 

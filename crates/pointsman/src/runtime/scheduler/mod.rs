@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub(super) config: Config,
     /// One per worker; a single one in a current-thread runtime.
     pub(super) slots: Box<[Slot]>,
-    /// Says which thread holds the slot of a current-thread runtime.
+    /// The lock of the slot of a current-thread runtime.
     only_slot: OnlySlotLock,
     inject: Inject,
     idle: Idle,
@@ -199,13 +199,13 @@ impl Shared {
     }
 
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
-        let (task, is_over) = self.make(make);
+        let (task, is_shut_down) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
         // SAFETY: the task is new, and is in no queue.
-        unsafe { task.begin(is_over) };
+        unsafe { task.begin(is_shut_down) };
         // Queueing the task has passed the SeqCst fence of `Idle::notify_remote`, or has found the queue closed: either
         // this load sees the shutdown, or `end_tasks` sees this task.
-        if !is_over && self.is_shut_down() {
+        if !is_shut_down && self.is_shut_down() {
             task.shut_down();
         }
         task
@@ -299,8 +299,10 @@ impl Shared {
         }
     }
 
-    /// Has the queues watched. With I/O, each event may queue a few tasks that run at once. While no task has blocked
-    /// lately, the check may wait for the next alarm; row: processor time of `echo` with 64 connections.
+    /// Makes the watchdog check the queues. With I/O, each event may queue a few tasks that run at once. So while no task
+    /// has blocked lately, the check may wait for the next alarm.
+    ///
+    /// Lab row: processor time of `echo` with 64 connections.
     fn watch(&self) {
         let may_wait = self.driver.has_sources() && self.idle.mode() == Mode::Lazy;
         if !(may_wait && self.watchdog.arm_later(self)) {
@@ -319,7 +321,7 @@ impl Shared {
         self.idle.unpark_all();
     }
 
-    /// Does what the workers do when they end, if there are none. Returns the watchdog's thread, if there is one.
+    /// Without workers, does what they would do when they end. Returns the watchdog's thread, if there is one.
     pub(super) fn finish_shutdown(&self, has_workers: bool) -> Option<thread::JoinHandle<()>> {
         if !has_workers {
             self.end_tasks();

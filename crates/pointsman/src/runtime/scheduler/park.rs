@@ -1,4 +1,4 @@
-//! A sleeping worker: until it is called, sees something to do, or holds the driver and a timer is due.
+//! A sleeping worker. It sleeps until it is called, sees something to do, or holds the driver and a timer is due.
 //!
 //! # Invariants
 //!
@@ -21,7 +21,7 @@ impl Worker<'_> {
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
         }
-        // Producers already see the sleeper: a task that one enqueues wakes this worker after this step.
+        // Producers see the sleeper from here on. A call that arrives during this step is noticed after it.
         // SAFETY: this thread holds the slot, so it owns the slot's arena: see `slot`.
         unsafe { self.slot.arena().as_ref().collect() };
         shared.collect_arenas();
@@ -82,7 +82,7 @@ impl Shared {
     /// they poll for I/O in less time than a wake-up takes, and then find more events at once. If they do not, the
     /// watchdog asks for a holder, and for a while afterwards each sleeper takes the driver at once.
     ///
-    /// Row: processor time of `echo` with 64 connections.
+    /// Lab row: processor time of `echo` with 64 connections.
     fn may_hold(&self) -> bool {
         !self.driver.has_sources()
             || self.idle.workers().awake == 0
@@ -114,7 +114,7 @@ impl Shared {
         }
     }
 
-    /// Makes a sleeper hold the driver, or the watchdog if no worker sleeps.
+    /// Wakes a sleeper to hold the driver, or arms the watchdog if no worker sleeps.
     fn call_holder(&self) {
         self.driver.want_holder();
         if !self.idle.unpark_one() {

@@ -20,8 +20,8 @@ pub(super) use seen::Seen;
 /// About the cost of waking a worker: the latency, and the effect on caches. A worker checks timers, the inject queue and
 /// the clock once in this time.
 ///
-/// Rows: fork and join of 2 tasks of 50 µs to 1 ms, which run in parallel (with a fixed number of tasks instead of a time
-/// they run one after the other), and processor time where tasks are short.
+/// Lab rows: fork and join of 2 tasks of 50 µs to 1 ms, which run in parallel, but one after the other if the threshold is
+/// a fixed number of tasks; and the processor time of rows with short tasks.
 pub(super) const QUANTUM: Duration = Duration::from_micros(25);
 
 /// The maximum number of workers that one notification calls.
@@ -65,10 +65,9 @@ pub(super) enum Mode {
 
 /// Whether to call a sleeping worker, given that `waiting` tasks are queued.
 ///
-/// At most as many workers search as work, and at least one may. So while one worker works, one searches; on many cores
-/// each searcher that finds tasks calls others, and the number of awake workers doubles with each wake-up time. Simulated
-/// (`make policy CORES=64`): tasks of 10 µs that keep 64 cores 70 % busy wait 0.5 ms in the 99th
-/// percentile, instead of 2.75 ms with one searcher at a time.
+/// One worker may always search, but no more than work. On many cores each searcher that finds tasks calls others, so the
+/// number of awake workers doubles with each wake-up time. Simulated (`make policy CORES=64`): tasks of 10 µs that keep 64
+/// cores 70 % busy wait 0.5 ms in the 99th percentile, instead of 2.75 ms with one searcher at a time.
 #[inline]
 pub(super) fn should_call(
     workers: Workers,

@@ -1,8 +1,9 @@
 //! The queue of a slot: tasks that are ready to run, oldest first.
 //!
 //! The owner pushes at the tail without an atomic exchange. Every thread, including the owner, takes from the head with
-//! one. So other workers can take all queued tasks while the owner is blocked. There is no LIFO slot for the newest task:
-//! it could not be shared as cheaply, and would let two tasks starve all others.
+//! one exchange; only the worker of a current-thread runtime needs none. So other workers can take all queued tasks while
+//! the owner is blocked. There is no LIFO slot for the newest task: it could not be shared as cheaply, and would let two
+//! tasks starve all others.
 //!
 //! # Invariants
 //!
@@ -12,8 +13,6 @@
 //! - A full buffer is replaced by one of twice the size. Old buffers are kept until the queue is dropped, since another
 //!   thread may be reading from one: the entries are still there, and the exchange of `head` fails if they are stale. All
 //!   old buffers together are smaller than the current one.
-//!
-//! Cost: 1 ns to push, 8 ns (one exchange) to pop.
 
 use std::ptr::{self, NonNull};
 
@@ -22,7 +21,7 @@ use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::task::raw::{Header, Notified, RawTask};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// The capacity of the first buffer, a power of two. No row depends on it, since a full queue grows.
+/// The capacity of the first buffer, a power of two. No lab row depends on it, since a full queue grows.
 const CAPACITY: usize = if cfg!(all(test, loom)) { 2 } else { 64 };
 /// The maximum number of tasks per steal, which are copied through the stack.
 ///

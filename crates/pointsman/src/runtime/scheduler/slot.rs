@@ -41,8 +41,7 @@ pub(in crate::runtime) struct Counters {
 // SAFETY: `arena` is the only field that is not `Send`. `Shared::new` sets it before it shares the slot, it is only read
 // afterwards, and `Arena` accepts calls from its owner on any thread.
 unsafe impl Send for Slot {}
-// SAFETY: `arena` is the only field that is not `Sync`. `Shared::new` sets it before it shares the slot, and it is only
-// read afterwards.
+// SAFETY: `arena` is the only field that is not `Sync`. It is only read after `Shared::new` has shared the slot.
 unsafe impl Sync for Slot {}
 
 impl Slot {

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - The number of searching workers is bounded (see [`idle`](super::idle)), so that searchers do not keep the others
-//!   from their queues.
+//! - The number of searching workers is bounded (see [`idle`](super::idle)), so that searchers do not slow the owners of
+//!   the queues down.
 //! - A worker runs user hooks only while it neither searches nor sleeps: a hook that blocks does not keep another worker
 //!   from being woken.
 
@@ -78,11 +78,11 @@ impl Worker<'_> {
         may_search.then(|| self.shared.idle.try_search()).flatten()
     }
 
-    /// Ends the search, if `searching` is one, and continues with `next`. Every search ends here.
+    /// Ends the search, if `searching` is `Some`, and continues with `next`. Every search ends here.
     ///
-    /// A producer that saw the search has woken no worker. So the queues are re-checked after the count has changed. If a
-    /// task is left, a worker with `Next::Sleep` must wake up for it: the function then returns true. A worker with
-    /// `Next::Work` calls another worker, or arms the watchdog.
+    /// A producer that saw the search has woken no worker, so this re-checks the queues after the count has changed.
+    /// Returns whether a task is left: with `Next::Sleep` the worker must then wake up for it. With `Next::Work`, another
+    /// worker was called or the watchdog armed.
     pub(super) fn finish_search(&self, searching: Option<Searching>, next: Next) -> bool {
         let shared = self.shared;
         let has_searched = searching.is_some();

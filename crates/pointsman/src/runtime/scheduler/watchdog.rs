@@ -30,29 +30,29 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 /// The interval between two looks at the queues. A stuck queue is detected after one to two ticks; with I/O up to
 /// [`LAZY_IO_TICK`] later, since the first look may wait for the alarm that watches the driver.
 ///
-/// Row: `help/blocked worker`, in which a task waits 0.9 ms behind one that blocks, and nine times as long with 5 ms.
+/// Lab row: `help/blocked worker`, in which a task waits 0.9 ms behind one that blocks, and nine times as long with 5 ms.
 const TICK: Duration = Duration::from_micros(500);
 
 /// How long the driver may be unattended if a task has blocked lately.
 ///
-/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high with 10 ms.
+/// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high with 10 ms.
 const IO_TICK: Duration = Duration::from_millis(1);
 
-/// How long the driver may be unattended otherwise. Under load the alarm is set once in this time. Setting it costs up to
-/// 10 µs in an idle virtual machine, as much as a small request.
+/// How long the driver may be unattended otherwise. Under load the alarm is set once in this time, which costs up to 10 µs
+/// in an idle virtual machine, as much as a small request.
 ///
-/// Row: processor time of `echo` with 64 connections.
+/// Lab row: processor time of `echo` with 64 connections.
 const LAZY_IO_TICK: Duration = Duration::from_millis(10);
 
 /// A quantum this long counts as blocked by a task. In a shorter one the system may have preempted the worker.
 ///
-/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high if workers do not report
+/// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high if workers do not report
 /// such quanta.
 pub(super) const BLOCKED: Duration = Duration::from_millis(5);
 
 /// The number of alarms for which [`IO_TICK`] applies after a task has blocked.
 ///
-/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is twice as high with 0.
+/// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is twice as high with 0.
 const WATCHED: u32 = 500;
 
 const NONE: usize = usize::MAX;
@@ -100,8 +100,8 @@ impl Watchdog {
         }
     }
 
-    /// Makes the watchdog check later whether a worker has attended to the driver and the queues, as it will unless a task
-    /// blocks it. Returns false if setting the alarm costs as much as waking a thread; the caller then wakes one.
+    /// Makes the watchdog check later whether a worker has attended to the driver and the queues; a worker does unless a
+    /// task blocks it. Returns false if setting the alarm costs as much as waking a thread; the caller then wakes one.
     pub(super) fn arm_later(&self, shared: &Shared) -> bool {
         if shared.is_current_thread() || self.armed.is_set() {
             return true;
@@ -225,8 +225,8 @@ impl Watchdog {
                 seen.forget();
                 if let Some(timer) = next_timer {
                     self.alarm.set(timer.max(TICK));
-                    // ORDERING: SeqCst pairs with the swap of `Armed::set` and the fence of `arm_later`: the alarm of a
-                    // thread that has armed the watchdog at this moment must not be overwritten by a later one.
+                    // ORDERING: SeqCst pairs with the swap of `Armed::set` and the fence of `arm_later`: if a thread has
+                    // set an earlier alarm meanwhile, this thread sees it and undoes the overwriting.
                     fence(SeqCst);
                     if self.armed.is_set() || self.is_set_later.load(Relaxed) {
                         self.alarm.set(Duration::ZERO);

@@ -22,7 +22,7 @@ use crate::task::raw::Notified;
 
 /// The minimum time between two polls for I/O of a worker that has tasks, unless it has run `event_interval` tasks.
 ///
-/// Row: processor time of `echo` with 64 connections, which is 40 % higher if each quantum polls for I/O.
+/// Lab row: processor time of `echo` with 64 connections, which is 40 % higher if each quantum polls for I/O.
 const IO_PERIOD: Duration = Duration::from_micros(200);
 
 pub(super) struct Worker<'a> {
@@ -36,8 +36,9 @@ pub(super) struct Worker<'a> {
     io_polled_at: (usize, Instant),
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
-    /// The number of tasks that have yielded in a row, and the number of tasks that were queued with each of them.
+    /// The number of tasks that have yielded in a row.
     yielded: usize,
+    /// The number of tasks that were queued when the last of them yielded.
     round: usize,
     /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
@@ -82,9 +83,9 @@ impl<'a> Worker<'a> {
 
     /// Works until `poll` returns a value, the runtime ends, or the slot is lost.
     ///
-    /// `poll` polls the future of `block_on`, if the parker was notified: first of all, and then once all ready tasks have
-    /// run or yielded, or after `event_interval` polls. Its turn never depends on the clock: which tasks have run when
-    /// `yield_now` returns does not depend on how long they take.
+    /// `poll` polls the future of `block_on`. It is called at the beginning, and then each time all ready tasks have run or
+    /// yielded or `event_interval` polls have passed, but only if the parker was notified. The clock has no influence, so
+    /// that `yield_now` returns after the same tasks however long they take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
             if self.left == 0 {

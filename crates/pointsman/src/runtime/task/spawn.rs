@@ -30,8 +30,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: `spawn_on` runs user code only if the runtime has shut down, when it drops the future as its last step that
-    // uses `shared`.
+    // SAFETY: `spawn_on` runs user code only if the runtime has shut down: it then drops the future, and does not use
+    // `shared` afterwards.
     match unsafe { context::current_shared() } {
         Some(shared) => spawn_on(shared, future),
         None => panic!("{}", context::missing()),

@@ -241,17 +241,17 @@ impl<T> Ring<T> {
         let length = self.slots.len();
         // Receivers move forward, so messages that all have received are older than the others: a binary
         // search.
-        let (mut had, mut unknown) = (0, length);
-        while had < unknown {
-            let middle = had + (unknown - had) / 2;
+        let (mut received, mut end) = (0, length);
+        while received < end {
+            let middle = received + (end - received) / 2;
             let position = sent.wrapping_sub((length - middle) as u64);
             if lock(self.slot(position)).remaining == 0 {
-                had = middle + 1;
+                received = middle + 1;
             } else {
-                unknown = middle;
+                end = middle;
             }
         }
-        length - had
+        length - received
     }
 
     /// Returns whether all receivers have received all messages.

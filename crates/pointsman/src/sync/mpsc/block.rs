@@ -20,8 +20,8 @@ const MAX_SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 32 };
 /// allocates: a block of 32 messages of 32 KiB, as in Tokio's bench `send/large`, would be a megabyte.
 const MAX_BYTES: usize = 16 << 10;
 
-/// By how much the first block of a channel is smaller than later ones. Bounds the memory of channels that
-/// carry few messages: four slots instead of 32.
+/// The factor by which the first block of a channel is smaller than later ones. Bounds the memory of channels
+/// with few messages: four slots instead of 32.
 const FIRST_DIVISOR: usize = if cfg!(all(test, loom)) { 2 } else { 8 };
 
 /// The value of [`Block::passed`] while the hint has not passed the block.

@@ -76,7 +76,7 @@ impl<T> QueueReader<T> {
         (self.end.min(queue.tail().positions()) - self.index) as usize
     }
 
-    /// Whether all positions of this tail are received.
+    /// Whether all of the first `positions` messages are received.
     pub(super) fn has_all(&self, positions: u64) -> bool {
         self.index == self.end.min(positions)
     }
@@ -88,7 +88,7 @@ impl<T> QueueReader<T> {
     #[inline]
     pub(super) unsafe fn peek(&mut self, queue: &Queue<T>) -> PeekResult {
         for _ in 0..SPINS {
-            // SAFETY: the caller of this function promises to pass this reader's queue.
+            // SAFETY: the caller passes this reader's queue.
             if unsafe { self.is_ready(queue) } {
                 return PeekResult::Message;
             }
@@ -112,7 +112,7 @@ impl<T> QueueReader<T> {
     pub(super) unsafe fn peek_settled(&mut self, queue: &Queue<T>) -> PeekResult {
         let mut backoff = Backoff::new();
         loop {
-            // SAFETY: the caller of this function promises to pass this reader's queue.
+            // SAFETY: the caller passes this reader's queue.
             match unsafe { self.peek(queue) } {
                 PeekResult::Busy => backoff.wait(),
                 found => return found,
@@ -126,7 +126,7 @@ impl<T> QueueReader<T> {
     unsafe fn is_ready(&mut self, queue: &Queue<T>) -> bool {
         // SAFETY: only this reader unlinks blocks, and never the current one.
         if self.block.is_null() || !unsafe { (*self.block).holds(self.index) } {
-            // SAFETY: the caller of this function promises to pass this reader's queue.
+            // SAFETY: the caller passes this reader's queue.
             if unsafe { !self.advance_block(queue) } {
                 return false;
             }
@@ -173,7 +173,7 @@ impl<T> QueueReader<T> {
             return false;
         }
         self.block = next;
-        // SAFETY: the caller of this function promises to pass this reader's queue.
+        // SAFETY: the caller passes this reader's queue.
         unsafe { self.unlink_blocks(queue) };
         true
     }

@@ -38,7 +38,7 @@ impl WakerCell {
     /// # Safety
     /// The caller owns the cell, which is empty.
     pub(super) unsafe fn put(&self, waker: Waker) {
-        // SAFETY: the caller of this function promises that it owns the cell.
+        // SAFETY: the caller owns the cell.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         // Relaxed, as only the receiver reads this flag. The queue's flag publishes the waker.
         self.is_full.store(true, Relaxed);
@@ -49,7 +49,7 @@ impl WakerCell {
     /// # Safety
     /// The caller owns the cell.
     pub(super) unsafe fn take(&self) -> Option<Waker> {
-        // SAFETY: the caller of this function promises that it owns the cell.
+        // SAFETY: the caller owns the cell.
         let waker = self.waker.with_mut(|place| unsafe { (*place).take() });
         // ORDERING: Release pairs with the Acquire of `is_full`: the receiver writes the cell after this
         // thread emptied it.

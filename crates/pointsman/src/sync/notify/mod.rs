@@ -354,8 +354,8 @@ impl Notify {
         if waiters.waiting.is_empty() {
             let word = self.word.load(Relaxed);
             debug_assert_eq!(word & (HAS_WAITERS | PERMIT), HAS_WAITERS);
-            // ORDERING: Release pairs with the Acquire loads of the word. It stands for the earlier Release
-            // operations on the word, which happened before this thread got the lock.
+            // ORDERING: Release pairs with the Acquire loads of the word. A store hides the earlier Release
+            // operations on the word; they happened before this thread got the lock, so this one covers them.
             self.word.store(word & !HAS_WAITERS, Release);
         }
     }

@@ -125,9 +125,9 @@ impl<N: Deref<Target = Notify>> NotifiedInner<N> {
             if calls(word) == self.calls && word & HAS_WAITERS != 0 {
                 break;
             }
-            // ORDERING: Release pairs with the Acquire loads of the word and continues the order of earlier
-            // operations; Acquire pairs with their Release. Success means that there was no notification when
-            // the flag was set.
+            // ORDERING: Acquire pairs with the Release of earlier operations on the word, whose order the lock
+            // passes on to `clear_flag_if_empty`. Release pairs with the Acquire loads of the word. Success
+            // means that there was no notification when the flag was set.
             let joined = calls(word) == self.calls
                 && word & PERMIT == 0
                 && self

@@ -1,4 +1,4 @@
-//! A cell that is initialised once, by the first task that gets there.
+//! A cell that is initialised once, by the first task that needs the value.
 //!
 //! Invariant: the holder of the single permit may write the value, and closes the permits afterwards. So
 //! closed means initialised.

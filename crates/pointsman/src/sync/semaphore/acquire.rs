@@ -1,7 +1,8 @@
 //! The future that acquires permits, and its node in the wait queue.
 //!
 //! Invariants:
-//! - The future owns the permits that it was given until it returns them. Dropped before, it releases them.
+//! - The future owns the permits that it was assigned until it returns them. If it is dropped before, it
+//!   releases them.
 //! - Its node is in the queue only while it waits. It is linked in place, without an allocation.
 
 use std::fmt;

@@ -166,8 +166,8 @@ impl Permits {
 
     /// Assigns permits to the first waiter. False if there is none or the permits do not suffice.
     fn assign_to_first(&self, queue: &mut List<Waiter>, batch: &mut WakeBatch) -> bool {
-        // With HAS_WAITERS set only this thread, which holds the lock, takes permits. So the count does not
-        // fall before the subtractions below.
+        // While HAS_WAITERS is set, only the holder of the lock takes permits. So the count does not fall before
+        // the subtractions below.
         let word = self.word.load(Relaxed);
         if word & HAS_WAITERS == 0 || word < PERMIT {
             return false;
@@ -175,8 +175,8 @@ impl Permits {
         let Some(first) = queue.first() else {
             return false;
         };
-        // SAFETY: a node is taken out of the queue under this lock before it is dropped, so it is live. Its
-        // fields are atomics and cells, so a shared reference is sound.
+        // SAFETY: a node leaves the queue under this lock before it is dropped, so it is live. Its fields are
+        // atomics and cells, so a shared reference is sound.
         let waiter = unsafe { first.as_ref() };
         let missing = waiter.missing.load(Relaxed);
         let given = missing.min(word / PERMIT);
@@ -202,7 +202,7 @@ impl Permits {
         true
     }
 
-    /// Removes up to `count` permits. Returns the number removed.
+    /// Removes up to `count` available permits, or none if a request waits. Returns the number removed.
     pub(in crate::sync) fn forget(&self, count: usize) -> usize {
         let mut word = self.word.load(Relaxed);
         loop {
@@ -211,8 +211,8 @@ impl Permits {
             } else {
                 count.min(word / PERMIT)
             };
-            // ORDERING: Acquire pairs with the Release of `release`: the caller acts as the last holder of
-            // the permits.
+            // ORDERING: Acquire pairs with the Release of `release`: the caller sees what the last holders of
+            // the permits did.
             match self.word.compare_exchange_weak(
                 word,
                 word - taken * PERMIT,
@@ -339,10 +339,10 @@ impl Permits {
     /// Takes a waiter out of the queue and releases the permits that it was assigned.
     ///
     /// # Safety
-    /// The waiter was put in this queue for `count` permits.
+    /// The waiter is live and was put in this queue for `count` permits.
     #[cold]
     pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>, count: usize) {
-        // SAFETY: the caller of this function promises a live node.
+        // SAFETY: the caller passes a live node.
         let fields = unsafe { waiter.as_ref() };
         if !fields.has_all() {
             let mut queue = lock(&self.queue);

@@ -4,9 +4,9 @@ use std::mem;
 
 use super::Mode;
 
-/// The number of looks for which the mode stays eager after the last stuck worker: tasks that block often come in groups.
+/// The number of looks for which the mode stays eager after the last stuck worker: tasks that block are often queued in groups.
 ///
-/// Row: `help/blocked neighbours`, in which many tasks that block at once take 0.1 ms, and hundreds of ms with 0.
+/// Lab row: `help/blocked neighbours`, in which many tasks that block at once take 0.1 ms, and hundreds of ms with 0.
 const EAGER_LOOKS: u32 = 10;
 
 /// The state of the queues at the previous look.

@@ -1,4 +1,4 @@
-//! How tasks get into a set.
+//! The methods that spawn tasks into a set.
 
 use std::future::Future;
 

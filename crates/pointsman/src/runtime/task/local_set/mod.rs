@@ -153,10 +153,9 @@ impl LocalSet {
         runtime.block_on(self.run_until(future))
     }
 
-    /// Runs the future and the tasks of the set until the future is ready. Tasks that are not complete continue when the
-    /// set is run again.
+    /// Runs the future and the tasks of the set until the future is ready. Cancel safe.
     ///
-    /// Cancel safe: if it is dropped, the tasks continue when the set is run again.
+    /// Tasks that are not complete then continue when the set is run again.
     ///
     /// ```
     /// # use pointsman::task::{LocalSet, spawn_local};
@@ -212,8 +211,8 @@ impl LocalSet {
             return;
         }
         drop(known);
-        // Without the lock, since cloning or dropping a waker runs user code. The run that follows sees the tasks that it
-        // queues.
+        // Without the lock, since cloning or dropping a waker runs user code. Tasks that this code queues are seen by the
+        // run that follows.
         let waker = cx.waker().clone();
         let before = lock(&self.shared.waker).replace(waker);
         drop(before);

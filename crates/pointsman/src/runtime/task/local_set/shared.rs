@@ -42,8 +42,7 @@ pub(super) struct Own {
 // SAFETY: all fields but `own` are `Send`. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
 // which do not leave their thread; when the last reference is dropped elsewhere, `LocalSet::drop` has emptied it.
 unsafe impl Send for LocalShared {}
-// SAFETY: all fields but `own` are `Sync`. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
-// which do not leave their thread.
+// SAFETY: all fields but `own` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
 unsafe impl Sync for LocalShared {}
 
 impl LocalShared {
@@ -200,9 +199,9 @@ where
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
     let handle = unsafe { JoinHandle::new(task) };
     // SAFETY: the new task keeps the arena alive, and this thread owns it.
-    let is_over = unsafe { arena.as_ref().is_shut_down() } || !shared.own.is_open.get();
+    let is_shut_down = unsafe { arena.as_ref().is_shut_down() } || !shared.own.is_open.get();
     // SAFETY: the task is new, and is in no queue.
-    unsafe { task.begin(is_over) };
+    unsafe { task.begin(is_shut_down) };
     // Not read again: user code that `begin` has run may have dropped the set.
     if arena_of_set.is_none() {
         // SAFETY: the arena was created above, and only this thread knows it.
