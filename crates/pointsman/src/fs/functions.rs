@@ -1,4 +1,4 @@
-//! The functions of `std::fs`, each as a job.
+//! The functions of `std::fs`, each run as a job.
 
 use std::fs::{Metadata, Permissions};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::asyncify;
 
-/// Functions of paths that call the standard library's of their names.
+/// Functions of paths that call the standard library's function of the same name.
 macro_rules! functions {
     ($($(#[$about:meta])* $($module:ident)::+ . $name:ident($($path:ident),+) -> $output:ty;)*) => {$(
         $(#[$about])*
@@ -18,10 +18,10 @@ macro_rules! functions {
 }
 
 functions! {
-    /// The path from the root, with every link followed and no `.` or `..` in it.
+    /// Returns the canonical, absolute path: all links resolved, without `.` and `..`.
     ///
     /// # Errors
-    /// As of [`std::fs::canonicalize`].
+    /// Those of [`std::fs::canonicalize`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -31,12 +31,13 @@ functions! {
     /// ```
     std::fs.canonicalize(path) -> PathBuf;
 
-    /// Copies a file with its permissions over what is at `to`, and returns how many bytes that were.
+    /// Copies a file and its permissions, replaces the contents of an existing `to`, and returns the number of bytes
+    /// copied.
     ///
-    /// If it is cancelled, it goes on.
+    /// If cancelled, the operation still completes in the background.
     ///
     /// # Errors
-    /// As of [`std::fs::copy`].
+    /// Those of [`std::fs::copy`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -50,10 +51,10 @@ functions! {
     /// ```
     std::fs.copy(from, to) -> u64;
 
-    /// Makes a folder, in one that there is.
+    /// Creates a directory; its parent must exist.
     ///
     /// # Errors
-    /// As of [`std::fs::create_dir`].
+    /// Those of [`std::fs::create_dir`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -66,10 +67,10 @@ functions! {
     /// ```
     std::fs.create_dir(path) -> ();
 
-    /// Makes a folder and those above it, where there are none.
+    /// Creates a directory and its missing parents.
     ///
     /// # Errors
-    /// As of [`std::fs::create_dir_all`].
+    /// Those of [`std::fs::create_dir_all`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -82,10 +83,10 @@ functions! {
     /// ```
     std::fs.create_dir_all(path) -> ();
 
-    /// Gives a file one more name, on the same file system.
+    /// Creates a hard link on the same file system.
     ///
     /// # Errors
-    /// As of [`std::fs::hard_link`].
+    /// Those of [`std::fs::hard_link`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -99,10 +100,10 @@ functions! {
     /// ```
     std::fs.hard_link(original, link) -> ();
 
-    /// What the system knows about what is there, behind all links.
+    /// Returns the metadata of a path, following links.
     ///
     /// # Errors
-    /// As of [`std::fs::metadata`].
+    /// Those of [`std::fs::metadata`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -112,10 +113,10 @@ functions! {
     /// ```
     std::fs.metadata(path) -> Metadata;
 
-    /// All of a file, with one job.
+    /// Reads a whole file, in one job.
     ///
     /// # Errors
-    /// As of [`std::fs::read`].
+    /// Those of [`std::fs::read`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -125,10 +126,10 @@ functions! {
     /// ```
     std::fs.read(path) -> Vec<u8>;
 
-    /// Where a link leads, as it says.
+    /// Returns the target of a symbolic link.
     ///
     /// # Errors
-    /// As of [`std::fs::read_link`].
+    /// Those of [`std::fs::read_link`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -141,10 +142,10 @@ functions! {
     /// ```
     std::fs.read_link(path) -> PathBuf;
 
-    /// All of a file, with one job. What is not UTF-8 is an error, [`io::ErrorKind::InvalidData`].
+    /// Reads a whole file into a string, in one job. Returns [`io::ErrorKind::InvalidData`] if it is not UTF-8.
     ///
     /// # Errors
-    /// As of [`std::fs::read_to_string`].
+    /// Those of [`std::fs::read_to_string`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -154,10 +155,10 @@ functions! {
     /// ```
     std::fs.read_to_string(path) -> String;
 
-    /// Removes a folder that is empty.
+    /// Removes an empty directory.
     ///
     /// # Errors
-    /// As of [`std::fs::remove_dir`].
+    /// Those of [`std::fs::remove_dir`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -171,12 +172,12 @@ functions! {
     /// ```
     std::fs.remove_dir(path) -> ();
 
-    /// Removes a folder with all that is in it, and follows no links. Use it with care.
+    /// Removes a directory and its contents, without following links. Use with care.
     ///
-    /// If it is cancelled, it goes on.
+    /// If cancelled, the operation still completes in the background.
     ///
     /// # Errors
-    /// As of [`std::fs::remove_dir_all`].
+    /// Those of [`std::fs::remove_dir_all`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -190,10 +191,10 @@ functions! {
     /// ```
     std::fs.remove_dir_all(path) -> ();
 
-    /// Removes a file. Where it is open it may live on until it is closed.
+    /// Removes a file. An open file may continue to exist until it is closed.
     ///
     /// # Errors
-    /// As of [`std::fs::remove_file`].
+    /// Those of [`std::fs::remove_file`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -207,10 +208,10 @@ functions! {
     /// ```
     std::fs.remove_file(path) -> ();
 
-    /// Renames a file or folder, on the same file system. A file that is at `to` is replaced.
+    /// Renames a file or directory on the same file system. Replaces an existing file at `to`.
     ///
     /// # Errors
-    /// As of [`std::fs::rename`].
+    /// Those of [`std::fs::rename`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -224,10 +225,10 @@ functions! {
     /// ```
     std::fs.rename(from, to) -> ();
 
-    /// What the system knows about what is there. Of a link, about the link itself.
+    /// Returns the metadata of a path, without following a link.
     ///
     /// # Errors
-    /// As of [`std::fs::symlink_metadata`].
+    /// Those of [`std::fs::symlink_metadata`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -237,10 +238,10 @@ functions! {
     /// ```
     std::fs.symlink_metadata(path) -> Metadata;
 
-    /// Makes a link that leads to `original`, which there need not be.
+    /// Creates a symbolic link to `original`, which need not exist.
     ///
     /// # Errors
-    /// As of [`std::os::unix::fs::symlink`].
+    /// Those of [`std::os::unix::fs::symlink`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -254,10 +255,10 @@ functions! {
     #[cfg(unix)]
     std::os::unix::fs.symlink(original, link) -> ();
 
-    /// Makes a link that leads to the folder `original`, which there need not be.
+    /// Creates a symbolic link to the directory `original`, which need not exist.
     ///
     /// # Errors
-    /// As of [`std::os::windows::fs::symlink_dir`].
+    /// Those of [`std::os::windows::fs::symlink_dir`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -271,10 +272,10 @@ functions! {
     #[cfg(windows)]
     std::os::windows::fs.symlink_dir(original, link) -> ();
 
-    /// Makes a link that leads to the file `original`, which there need not be.
+    /// Creates a symbolic link to the file `original`, which need not exist.
     ///
     /// # Errors
-    /// As of [`std::os::windows::fs::symlink_file`].
+    /// Those of [`std::os::windows::fs::symlink_file`].
     ///
     /// ```
     /// # use pointsman::fs;
@@ -289,10 +290,10 @@ functions! {
     std::os::windows::fs.symlink_file(original, link) -> ();
 }
 
-/// Changes who may do what with a file or folder.
+/// Changes the permissions of a file or directory.
 ///
 /// # Errors
-/// As of [`std::fs::set_permissions`].
+/// Those of [`std::fs::set_permissions`].
 ///
 /// ```
 /// # use pointsman::fs;
@@ -311,10 +312,10 @@ pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::R
     asyncify(move || std::fs::set_permissions(path, perm)).await
 }
 
-/// Whether there is something, behind all links. That it cannot be told is an error.
+/// Returns whether a path exists, following links. If that cannot be determined, returns the error.
 ///
 /// # Errors
-/// As of [`std::fs::exists`].
+/// Those of [`std::fs::exists`].
 ///
 /// ```
 /// # use pointsman::fs;
@@ -328,13 +329,13 @@ pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     asyncify(move || std::fs::exists(path)).await
 }
 
-/// Makes a file of these bytes, with one job. One that is there is replaced, though not in one step: it is
-/// emptied first. The bytes are copied before.
+/// Writes a whole file, in one job. Creates the file, or replaces an existing one, not atomically: it is truncated
+/// first. The contents are copied before.
 ///
-/// If it is cancelled, it goes on.
+/// If cancelled, the operation still completes in the background.
 ///
 /// # Errors
-/// As of [`std::fs::write`].
+/// Those of [`std::fs::write`].
 ///
 /// ```
 /// # use pointsman::fs;

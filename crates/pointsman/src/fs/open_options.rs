@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use super::{File, asyncify};
 
-/// How to open a file: [`std::fs::OpenOptions`] with [`open`](Self::open) for tasks.
+/// Options for opening a file: [`std::fs::OpenOptions`] with an asynchronous [`open`](Self::open).
 ///
 /// ```
 /// use pointsman::fs::OpenOptions;
@@ -29,7 +29,7 @@ use super::{File, asyncify};
 #[derive(Clone, Debug)]
 pub struct OpenOptions(fs::OpenOptions);
 
-/// Methods that hand what they are given to the standard library's of their names.
+/// Methods that forward to the standard library's method of the same name.
 macro_rules! options {
     ($($(#[$about:meta])* $name:ident($value:ident: $type:ty);)*) => {$(
         $(#[$about])*
@@ -41,7 +41,7 @@ macro_rules! options {
 }
 
 impl OpenOptions {
-    /// With everything off.
+    /// Creates the default options: all off.
     ///
     /// ```
     /// # use pointsman::fs::OpenOptions;
@@ -55,7 +55,7 @@ impl OpenOptions {
     }
 
     options! {
-        /// Whether it can be read.
+        /// Sets read access.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -65,7 +65,7 @@ impl OpenOptions {
         /// ```
         read(read: bool);
 
-        /// Whether it can be written, over what is there.
+        /// Sets write access; writes overwrite existing contents.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -82,7 +82,7 @@ impl OpenOptions {
         /// ```
         write(write: bool);
 
-        /// Whether each write goes to the end, wherever that is then.
+        /// Sets append mode: each write goes to the current end of the file.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -99,7 +99,7 @@ impl OpenOptions {
         /// ```
         append(append: bool);
 
-        /// Whether it is emptied. It must be opened to be written.
+        /// Sets whether an existing file is truncated. Requires write access.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -113,7 +113,7 @@ impl OpenOptions {
         /// ```
         truncate(truncate: bool);
 
-        /// Whether it is made if there is none. It must be opened to be written.
+        /// Sets whether a missing file is created. Requires write or append access.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -126,7 +126,7 @@ impl OpenOptions {
         /// ```
         create(create: bool);
 
-        /// Whether it is made, and there must be none. It must be opened to be written.
+        /// Sets whether a new file is created and an existing one is an error. Requires write or append access.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -139,10 +139,10 @@ impl OpenOptions {
         create_new(create_new: bool);
     }
 
-    /// Opens the file. A call that is cancelled may still make or empty it.
+    /// Opens the file. A cancelled call may still create or truncate it.
     ///
     /// # Errors
-    /// As of [`std::fs::OpenOptions::open`].
+    /// Those of [`std::fs::OpenOptions::open`].
     ///
     /// ```
     /// # use pointsman::fs::OpenOptions;
@@ -160,8 +160,7 @@ impl OpenOptions {
 #[cfg(unix)]
 impl OpenOptions {
     options! {
-        /// The permissions of a file that is made, less those that the process masks. Unless it is called,
-        /// `0o666`.
+        /// Sets the permissions of a new file, which the process's umask restricts. Default `0o666`.
         ///
         /// ```
         /// use std::os::unix::fs::PermissionsExt;
@@ -178,7 +177,7 @@ impl OpenOptions {
         /// ```
         mode(mode: u32);
 
-        /// Further flags of the system's `open`, in place of those of the last call.
+        /// Sets further flags of the system's `open`; replaces those of the last call.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -198,7 +197,7 @@ impl OpenOptions {
 #[cfg(windows)]
 impl OpenOptions {
     options! {
-        /// What may be done with the file, in place of what `read`, `write` and `append` say.
+        /// Sets the access mode; replaces `read`, `write` and `append`.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -208,7 +207,7 @@ impl OpenOptions {
         /// ```
         access_mode(access: u32);
 
-        /// What others may do with the file as long as it is opened. Unless it is called, everything.
+        /// Sets how the file may be shared while it is open. Default: without restriction.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -218,7 +217,7 @@ impl OpenOptions {
         /// ```
         share_mode(share: u32);
 
-        /// Further flags of the system's `CreateFile`, in place of those of the last call.
+        /// Sets further flags of the system's `CreateFile`; replaces those of the last call.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -230,7 +229,7 @@ impl OpenOptions {
         /// ```
         custom_flags(flags: u32);
 
-        /// The attributes of a file that is made.
+        /// Sets the attributes of a new file.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;
@@ -243,7 +242,7 @@ impl OpenOptions {
         /// ```
         attributes(attributes: u32);
 
-        /// What the other side of a named pipe may do in this process's name.
+        /// Sets how the server of a named pipe may impersonate this process.
         ///
         /// ```
         /// # use pointsman::fs::OpenOptions;

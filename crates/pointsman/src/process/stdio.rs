@@ -1,4 +1,4 @@
-//! The ends of pipes to a child's standard streams.
+//! Pipes to a child's standard streams.
 
 use std::io;
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use super::system;
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Writes what a child reads as its standard input. See [`Child::stdin`](super::Child::stdin).
+/// The writing end of a child's standard input. See [`Child::stdin`](super::Child::stdin).
 ///
-/// Dropping it closes the pipe, and the child reads that it is at the end. Shutting it down does not.
+/// Dropping it closes the pipe, and the child reads the end of its input. Shutdown does not close it.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -28,9 +28,9 @@ pub struct ChildStdin {
     pipe: system::Writer,
 }
 
-/// Reads what a child writes to its standard output. See [`Child::stdout`](super::Child::stdout).
+/// The reading end of a child's standard output. See [`Child::stdout`](super::Child::stdout).
 ///
-/// When it is dropped, a child that writes more is told that nobody reads it, which ends most programs.
+/// Dropping it closes the pipe: a child that writes more gets an error or `SIGPIPE`, which ends most programs.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -52,9 +52,9 @@ pub struct ChildStdout {
     pipe: system::Reader,
 }
 
-/// Reads what a child writes to its standard error. See [`Child::stderr`](super::Child::stderr).
+/// The reading end of a child's standard error. See [`Child::stderr`](super::Child::stderr).
 ///
-/// When it is dropped, a child that writes more is told that nobody reads it, which ends most programs.
+/// Dropping it closes the pipe: a child that writes more gets an error or `SIGPIPE`, which ends most programs.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -80,13 +80,13 @@ pub struct ChildStderr {
 macro_rules! pipes {
     ($($type:ident, $field:ident, $direction:ident;)*) => {$(
         impl $type {
-            /// Makes one of the standard library's, at the current runtime.
+            /// Registers a pipe of the standard library with the current runtime.
             ///
             /// # Errors
-            /// If the runtime is ending, or the system refuses.
+            /// If the runtime is shutting down, or the system refuses to register it.
             ///
             /// # Panics
-            /// On Unix, if there is no current runtime, or it has no I/O.
+            /// On Unix, if called outside of a runtime, or in one without I/O.
             ///
             /// ```
             /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -107,7 +107,7 @@ macro_rules! pipes {
             }
         }
 
-        /// For another child's standard stream: it blocks there, as programs expect.
+        /// Converts to another child's standard stream, in blocking mode.
         impl TryFrom<$type> for Stdio {
             type Error = io::Error;
 
@@ -118,10 +118,10 @@ macro_rules! pipes {
 
         #[cfg(unix)]
         impl $type {
-            /// The descriptor, which is no longer the runtime's, and blocks.
+            /// Deregisters the pipe and returns its descriptor, in blocking mode.
             ///
             /// # Errors
-            /// If the system refuses.
+            /// If the system refuses to deregister it.
             ///
             /// ```
             /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -150,17 +150,17 @@ macro_rules! pipes {
         #[cfg(unix)]
         impl std::os::fd::AsFd for $type {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                // SAFETY: it is open as long as this is.
+                // SAFETY: `self.pipe` owns the descriptor and is borrowed for as long as the result.
                 unsafe { std::os::fd::BorrowedFd::borrow_raw(self.pipe.as_raw()) }
             }
         }
 
         #[cfg(windows)]
         impl $type {
-            /// The handle, which is no longer the runtime's.
+            /// Deregisters the pipe and returns its handle.
             ///
             /// # Errors
-            /// If the system refuses.
+            /// If the system refuses to deregister it.
             ///
             /// ```no_run
             /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -188,7 +188,7 @@ macro_rules! pipes {
         #[cfg(windows)]
         impl std::os::windows::io::AsHandle for $type {
             fn as_handle(&self) -> std::os::windows::io::BorrowedHandle<'_> {
-                // SAFETY: it is open as long as this is.
+                // SAFETY: `self.pipe` owns the handle and is borrowed for as long as the result.
                 unsafe { std::os::windows::io::BorrowedHandle::borrow_raw(self.pipe.as_raw()) }
             }
         }

@@ -1,4 +1,4 @@
-//! Signals of Unix.
+//! Unix signals.
 
 use std::io;
 use std::os::raw::c_int;
@@ -8,7 +8,7 @@ use super::listener::Listener;
 use super::registry;
 use crate::runtime::Handle;
 
-/// Which signal. There is one function for each that is common; [`from_raw`](Self::from_raw) has the others.
+/// The kind of a signal. There is a function for each common signal; [`from_raw`](Self::from_raw) covers the others.
 ///
 /// ```
 /// use pointsman::signal::unix::SignalKind;
@@ -20,7 +20,7 @@ use crate::runtime::Handle;
 pub struct SignalKind(c_int);
 
 impl SignalKind {
-    /// The signal of this number. Whether there is one, and a process may listen to it, [`signal`] says.
+    /// Creates the kind of this signal number. [`signal`] checks whether it exists and can be handled.
     ///
     /// ```
     /// # use pointsman::signal::unix::SignalKind;
@@ -30,7 +30,7 @@ impl SignalKind {
         Self(signum)
     }
 
-    /// The number.
+    /// Returns the signal number.
     ///
     /// ```
     /// # use pointsman::signal::unix::SignalKind;
@@ -53,14 +53,14 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// `SIGALRM`: a timer of the system has run out. Ends the process unless somebody has listened.
+    /// `SIGALRM`: a system timer has expired. Terminates the process by default.
     alarm = SIGALRM;
-    /// `SIGCHLD`: a child process has ended, stopped or gone on. Ignored unless somebody has listened.
+    /// `SIGCHLD`: a child process has exited, stopped or continued. Ignored by default.
     child = SIGCHLD;
-    /// `SIGHUP`: the terminal is gone; by convention, a daemon reads its configuration anew. Ends the process unless
-    /// somebody has listened.
+    /// `SIGHUP`: the terminal was closed; daemons conventionally reload their configuration. Terminates the process by
+    /// default.
     hangup = SIGHUP;
-    /// `SIGINFO`: a terminal asks how far the process is. Ignored unless somebody has listened.
+    /// `SIGINFO`: the terminal requests a status report. Ignored by default.
     #[cfg(any(
         target_os = "dragonfly",
         target_os = "freebsd",
@@ -70,25 +70,25 @@ kinds! {
         target_os = "illumos"
     ))]
     info = SIGINFO;
-    /// `SIGINT`: ctrl-c at a terminal. Ends the process unless somebody has listened.
+    /// `SIGINT`: ctrl-c in a terminal. Terminates the process by default.
     interrupt = SIGINT;
-    /// `SIGPOLL`: a descriptor is ready. Ignored unless somebody has listened.
+    /// `SIGPOLL`: a descriptor is ready. Ignored by default.
     #[cfg(target_os = "haiku")]
     io = SIGPOLL;
-    /// `SIGIO`: a descriptor is ready. What happens unless somebody has listened depends on the system.
+    /// `SIGIO`: a descriptor is ready. The default action depends on the platform.
     #[cfg(not(target_os = "haiku"))]
     io = SIGIO;
-    /// `SIGPIPE`: a pipe was written that nobody reads. Programs in Rust ignore it unless somebody has listened.
+    /// `SIGPIPE`: a write to a pipe without readers. Rust programs ignore it by default.
     pipe = SIGPIPE;
-    /// `SIGQUIT`: ctrl-\ at a terminal. Ends the process with a core dump unless somebody has listened.
+    /// `SIGQUIT`: ctrl-\ in a terminal. Terminates the process with a core dump by default.
     quit = SIGQUIT;
-    /// `SIGTERM`: the process is asked to end. Ends it unless somebody has listened.
+    /// `SIGTERM`: a request to terminate. Terminates the process by default.
     terminate = SIGTERM;
-    /// `SIGUSR1`, which has the meaning that the program gives it. Ends the process unless somebody has listened.
+    /// `SIGUSR1`: defined by the program. Terminates the process by default.
     user_defined1 = SIGUSR1;
-    /// `SIGUSR2`, which has the meaning that the program gives it. Ends the process unless somebody has listened.
+    /// `SIGUSR2`: defined by the program. Terminates the process by default.
     user_defined2 = SIGUSR2;
-    /// `SIGWINCH`: the terminal has another size. Ignored unless somebody has listened.
+    /// `SIGWINCH`: the terminal was resized. Ignored by default.
     window_change = SIGWINCH;
 }
 
@@ -104,12 +104,13 @@ impl From<SignalKind> for c_int {
     }
 }
 
-/// Hears of a signal, again and again. Made by [`signal`].
+/// A listener for one kind of signal, from [`signal`].
 ///
-/// Any number of them hear of the same signal, at any runtime. Signals that come before one is received are one.
+/// Any number of listeners, in any runtimes, can listen to the same signal. Signals that arrive before one is received
+/// coalesce.
 ///
-/// What the system would do at a signal, such as to end the process, it does not do any more once somebody has listened
-/// to it, for as long as the process lives: also when this is dropped.
+/// The first listener replaces the signal's default action for the lifetime of the process, even after all listeners
+/// are dropped.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -130,14 +131,14 @@ pub struct Signal {
     listener: Listener,
 }
 
-/// A listener, which hears of what comes from now on.
+/// Creates a listener for signals that arrive from now on.
 ///
 /// # Errors
-/// If nobody may listen to the signal (`SIGKILL`, `SIGSTOP`, `SIGILL`, `SIGFPE`, `SIGSEGV`), there is none of this number, or the runtime is
-/// ending.
+/// If the signal cannot be handled (`SIGKILL`, `SIGSTOP`, `SIGILL`, `SIGFPE`, `SIGSEGV`) or does not exist, or the
+/// runtime is shutting down.
 ///
 /// # Panics
-/// If there is no current runtime, or it has no I/O.
+/// If called outside of a runtime, or in one without I/O.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -159,7 +160,7 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 }
 
 impl Signal {
-    /// Waits for the next signal, or gives at once what has come since the last was received. Never `None`.
+    /// Waits for the next signal; ready at once if one has arrived since the last was received. Never returns `None`.
     ///
     /// # Cancel safety
     /// Cancel safe: a signal that was not received is there for the next call.
@@ -178,7 +179,7 @@ impl Signal {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Self::recv), for a future that is written by hand: the task that polled last is woken.
+    /// Polls [`recv`](Self::recv). Only the task that polled last is woken.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
