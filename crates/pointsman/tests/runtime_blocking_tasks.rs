@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use common::{must_end, threads, wait};
 use gate::Gate;
-use pointsman::runtime::Runtime;
 use pointsman::sync::{mpsc as channel, oneshot};
 use pointsman::task;
 use pointsman::time;

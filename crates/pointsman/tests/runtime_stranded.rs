@@ -13,7 +13,6 @@ use std::time::Duration;
 use common::{must_end, threads, wait};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::Runtime;
 use pointsman::sync::oneshot;
 use pointsman::task;
 use pointsman::time;
