@@ -11,9 +11,9 @@ use toml::{Table, Value};
 use conformance::Result;
 
 const HEAD: &str = "\
-# The tests of Tokio that do not pass on pointsman, and why. All others have to.
-# `make conformance-update` brings the list up to date; the reasons are written by hand.
-# `\"*\"` stands for all tests of a file, `\"*::name\"` for those of this name in all modules.
+# The tests of Tokio that do not pass on pointsman, and why. All others must pass.
+# `make conformance-update` updates the list; the reasons are written by hand.
+# `\"*\"` matches all tests of a file, `\"*::name\"` those of this name in all modules.
 ";
 
 /// A reason for each test of each file.

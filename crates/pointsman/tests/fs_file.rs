@@ -237,7 +237,7 @@ fn writes_fail_after_shutdown_and_continue_in_another_runtime() {
         let mut write = pin!(file.write(b"lost"));
         let Poll::Ready(Err(error)) = write.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         else {
-            panic!("nobody is there to write");
+            panic!("nothing can be written");
         };
         assert!(is_rt_shutdown_err(&error));
     }

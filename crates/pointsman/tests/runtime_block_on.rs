@@ -1,4 +1,4 @@
-//! A thread in `block_on` of a multi-thread runtime polls only its own future, whatever the tasks do.
+//! A thread in `block_on` of a multi-thread runtime polls only its own future, regardless of the tasks.
 
 mod common;
 #[path = "common/gate.rs"]

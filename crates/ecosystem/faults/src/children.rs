@@ -67,7 +67,7 @@ pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("children are left that nobody has reaped");
+        panic!("some children were not reaped");
     });
     drop(runtime);
     let each = |time: Duration| time.as_secs_f64() * 1e3 / children as f64;

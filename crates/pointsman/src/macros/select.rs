@@ -226,7 +226,7 @@ macro_rules! __select {
             )+
             __PointsmanSelected::Nothing => $otherwise,
             #[allow(unreachable_patterns)]
-            _ => unreachable!("the pattern has fitted before"),
+            _ => unreachable!("the pattern has matched before"),
         }
     }};
 }

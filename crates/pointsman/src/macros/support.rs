@@ -108,7 +108,7 @@ impl<F: Future> MaybeDone<F> {
         match slot {
             Self::Done(_) => match std::mem::replace(slot, Self::Taken) {
                 Self::Done(output) => output,
-                _ => unreachable!("it was an output"),
+                _ => unreachable!("matched above"),
             },
             _ => panic!("a joined future has no output yet, or its output was taken"),
         }

@@ -85,16 +85,16 @@ pub(crate) struct Difference {
 /// Capabilities that nothing in this crate has, or everything has.
 pub(crate) fn all_lack(capability: Capability) -> Option<&'static str> {
     match capability {
-        Capability::Signal => Some("whoever cancels drops the future"),
+        Capability::Signal => Some("cancellation is dropping the future"),
         Capability::Priority => Some("the order of arrival alone decides"),
-        Capability::Drain => Some("nobody can wait until it is idle"),
+        Capability::Drain => Some("there is no wait until it is idle"),
         Capability::Resize => Some("it knows no limit that could change"),
         Capability::Reason => Some("its errors carry no reason"),
-        Capability::Owner => Some("nobody names an owner"),
+        Capability::Owner => Some("owners are not named"),
         Capability::LooseNumbers => Some("its numbers are unsigned integers"),
-        Capability::ReleaseAgain => Some("whoever releases has no guard left"),
+        Capability::ReleaseAgain => Some("releasing consumes the guard"),
         Capability::Phases => Some("readers and writers come in strictly in the order of arrival"),
-        Capability::Handed => Some("whoever waits is woken, and fetches the value when it runs"),
+        Capability::Handed => Some("a woken waiter fetches the value when it runs"),
         _ => None,
     }
 }

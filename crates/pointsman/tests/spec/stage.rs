@@ -116,7 +116,7 @@ impl Stage<'_> {
         let beyond = &operation.beyond;
         assert!(
             beyond.is_empty(),
-            "{name} asks for what nobody has: {beyond:?}"
+            "{name} asks for capabilities that nothing has: {beyond:?}"
         );
         match operation.operation {
             OperationKind::Release => {
@@ -206,12 +206,12 @@ impl<'a> Stage<'a> {
 
     fn compare(&mut self, expected: Option<&State>) -> Differences {
         let mut differences = Differences::default();
-        let nobody = State::default();
-        let told = expected.unwrap_or(&nobody);
+        let empty = State::default();
+        let expected_state = expected.unwrap_or(&empty);
         let refused = std::mem::take(&mut self.refused);
-        differences.compare("refused", &refused, &told.refused);
+        differences.compare("refused", &refused, &expected_state.refused);
         let received = std::mem::take(&mut self.received);
-        differences.compare("received", &received, &told.received);
+        differences.compare("received", &received, &expected_state.received);
         if let Some(expected) = expected {
             self.compare_state(&mut differences, expected);
         }

@@ -27,7 +27,7 @@ pub(crate) const BROADCAST: Implementation = Implementation {
             let sender = broadcast::Sender::new(whole(capacity));
             Box::new(Broadcast(RefCell::new(Some(sender))))
         }
-        other => panic!("a broadcast keeps so many values, not {other:?}"),
+        other => panic!("a broadcast needs a capacity, not {other:?}"),
     },
     differs: &[],
     keeps_wakers: 0,

@@ -103,7 +103,7 @@ impl OpenOptions {
     /// let sender = loop {
     ///     match pipe::OpenOptions::new().open_sender("/path/to/a/fifo") {
     ///         Ok(sender) => break sender,
-    ///         // ENXIO of Linux: nobody receives yet.
+    ///         // Linux's ENXIO: no receiver is open yet.
     ///         Err(error) if error.raw_os_error() == Some(6) => (),
     ///         Err(error) => return Err(error),
     ///     }
