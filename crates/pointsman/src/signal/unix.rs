@@ -41,25 +41,23 @@ impl SignalKind {
     }
 }
 
-macro_rules! kinds {
-    ($($(#[$attribute:meta])* $name:ident = $signal:ident;)*) => {
-        impl SignalKind {
-            $($(#[$attribute])*
-            pub const fn $name() -> Self {
-                Self(libc::$signal)
-            })*
-        }
-    };
-}
-
-kinds! {
+impl SignalKind {
     /// `SIGALRM`: a system timer has expired. Terminates the process by default.
-    alarm = SIGALRM;
+    pub const fn alarm() -> Self {
+        Self(libc::SIGALRM)
+    }
+
     /// `SIGCHLD`: a child process has exited, stopped or continued. Ignored by default.
-    child = SIGCHLD;
+    pub const fn child() -> Self {
+        Self(libc::SIGCHLD)
+    }
+
     /// `SIGHUP`: the terminal was closed; daemons conventionally reload their configuration. Terminates the process by
     /// default.
-    hangup = SIGHUP;
+    pub const fn hangup() -> Self {
+        Self(libc::SIGHUP)
+    }
+
     /// `SIGINFO`: the terminal requests a status report. Ignored by default.
     #[cfg(any(
         target_os = "dragonfly",
@@ -69,27 +67,56 @@ kinds! {
         target_os = "openbsd",
         target_os = "illumos"
     ))]
-    info = SIGINFO;
+    pub const fn info() -> Self {
+        Self(libc::SIGINFO)
+    }
+
     /// `SIGINT`: ctrl-c in a terminal. Terminates the process by default.
-    interrupt = SIGINT;
+    pub const fn interrupt() -> Self {
+        Self(libc::SIGINT)
+    }
+
     /// `SIGPOLL`: a descriptor is ready. Ignored by default.
     #[cfg(target_os = "haiku")]
-    io = SIGPOLL;
+    pub const fn io() -> Self {
+        Self(libc::SIGPOLL)
+    }
+
     /// `SIGIO`: a descriptor is ready. The default action depends on the platform.
     #[cfg(not(target_os = "haiku"))]
-    io = SIGIO;
+    pub const fn io() -> Self {
+        Self(libc::SIGIO)
+    }
+
     /// `SIGPIPE`: a write to a pipe without readers. Rust programs ignore it by default.
-    pipe = SIGPIPE;
+    pub const fn pipe() -> Self {
+        Self(libc::SIGPIPE)
+    }
+
     /// `SIGQUIT`: ctrl-\ in a terminal. Terminates the process with a core dump by default.
-    quit = SIGQUIT;
+    pub const fn quit() -> Self {
+        Self(libc::SIGQUIT)
+    }
+
     /// `SIGTERM`: a request to terminate. Terminates the process by default.
-    terminate = SIGTERM;
+    pub const fn terminate() -> Self {
+        Self(libc::SIGTERM)
+    }
+
     /// `SIGUSR1`: defined by the program. Terminates the process by default.
-    user_defined1 = SIGUSR1;
+    pub const fn user_defined1() -> Self {
+        Self(libc::SIGUSR1)
+    }
+
     /// `SIGUSR2`: defined by the program. Terminates the process by default.
-    user_defined2 = SIGUSR2;
+    pub const fn user_defined2() -> Self {
+        Self(libc::SIGUSR2)
+    }
+
     /// `SIGWINCH`: the terminal was resized. Ignored by default.
-    window_change = SIGWINCH;
+    pub const fn window_change() -> Self {
+        Self(libc::SIGWINCH)
+    }
 }
 
 impl From<c_int> for SignalKind {
