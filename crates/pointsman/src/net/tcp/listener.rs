@@ -173,17 +173,6 @@ impl TcpListener {
     }
 
     /// Returns the number of hops that a packet may take (`IP_TTL`).
-    ///
-    /// ```
-    /// use pointsman::net::TcpListener;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = TcpListener::bind("127.0.0.1:0").await?;
-    ///     assert!(socket.ttl()? > 0);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn ttl(&self) -> io::Result<u32> {
         self.source().ttl()
     }

@@ -9,18 +9,6 @@ use super::stream::TcpStream;
 
 impl TcpStream {
     /// Returns whether small segments are sent at once (`TCP_NODELAY`).
-    ///
-    /// ```
-    /// use pointsman::net::{TcpListener, TcpStream};
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let stream = TcpStream::connect(listener.local_addr()?).await?;
-    ///     assert!(!stream.nodelay()?);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn nodelay(&self) -> io::Result<bool> {
         self.source().nodelay()
     }
@@ -81,18 +69,6 @@ impl TcpStream {
 
     /// Returns how long closing the socket waits for unsent data (`SO_LINGER`). With `None` it does not wait, and the
     /// system sends the data in the background.
-    ///
-    /// ```
-    /// use pointsman::net::{TcpListener, TcpStream};
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let socket = TcpStream::connect(listener.local_addr()?).await?;
-    ///     assert_eq!(socket.linger()?, None);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         SockRef::from(self).linger()
     }
@@ -138,18 +114,6 @@ impl TcpStream {
     }
 
     /// Returns the number of hops that a packet may take (`IP_TTL`).
-    ///
-    /// ```
-    /// use pointsman::net::{TcpListener, TcpStream};
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let socket = TcpStream::connect(listener.local_addr()?).await?;
-    ///     assert!(socket.ttl()? > 0);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn ttl(&self) -> io::Result<u32> {
         self.source().ttl()
     }

@@ -22,12 +22,6 @@ impl TcpSocket {
     }
 
     /// Returns whether an idle connection is probed.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// assert!(!TcpSocket::new_v4()?.keepalive()?);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn keepalive(&self) -> io::Result<bool> {
         SockRef::from(self).keepalive()
     }
@@ -46,25 +40,11 @@ impl TcpSocket {
     }
 
     /// Returns whether an address can be bound again while old connections linger.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// assert!(!TcpSocket::new_v4()?.reuseaddr()?);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn reuseaddr(&self) -> io::Result<bool> {
         SockRef::from(self).reuse_address()
     }
 
     /// Sets whether several sockets can be bound to one address (`SO_REUSEPORT`).
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// let socket = TcpSocket::new_v4()?;
-    /// socket.set_reuseport(true)?;
-    /// assert!(socket.reuseport()?);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[cfg(all(
         unix,
         not(any(target_os = "illumos", target_os = "nuttx", target_os = "solaris"))
@@ -102,12 +82,6 @@ impl TcpSocket {
     }
 
     /// Returns whether small segments are sent at once.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// assert!(!TcpSocket::new_v4()?.nodelay()?);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn nodelay(&self) -> io::Result<bool> {
         SockRef::from(self).tcp_nodelay()
     }
@@ -126,12 +100,6 @@ impl TcpSocket {
     }
 
     /// Returns the size of the system's send buffer, in bytes.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// assert!(TcpSocket::new_v4()?.send_buffer_size()? > 0);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         SockRef::from(self)
             .send_buffer_size()
@@ -152,12 +120,6 @@ impl TcpSocket {
     }
 
     /// Returns the size of the system's receive buffer, in bytes.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    /// assert!(TcpSocket::new_v4()?.recv_buffer_size()? > 0);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
         SockRef::from(self)
             .recv_buffer_size()
@@ -166,14 +128,6 @@ impl TcpSocket {
 
     /// Returns how long closing the socket waits for unsent data (`SO_LINGER`). With `None` it does not wait, and the
     /// system sends the data in the background.
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    ///
-    /// let socket = TcpSocket::new_v4()?;
-    /// assert_eq!(socket.linger()?, None);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         SockRef::from(self).linger()
     }
@@ -259,14 +213,6 @@ impl TcpSocket {
 )))]
 impl TcpSocket {
     /// Returns the type of service of sent IPv4 packets (`IP_TOS`).
-    ///
-    /// ```
-    /// # use pointsman::net::TcpSocket;
-    ///
-    /// let socket = TcpSocket::new_v4()?;
-    /// assert_eq!(socket.tos_v4()?, 0);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn tos_v4(&self) -> io::Result<u32> {
         SockRef::from(self).tos_v4()
     }

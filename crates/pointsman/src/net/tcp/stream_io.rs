@@ -167,19 +167,6 @@ impl TcpStream {
     /// # Errors
     /// `WouldBlock` if it accepts none, or the stream is not known to be writable: await [`writable`](Self::writable) first.
     /// Otherwise the system's error.
-    ///
-    /// ```
-    /// use pointsman::net::{TcpListener, TcpStream};
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    ///     let writer = TcpStream::connect(listener.local_addr()?).await?;
-    ///     writer.writable().await?;
-    ///     assert_eq!(writer.try_write(b"ping")?, 4);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.source().try_write(buf)
     }

@@ -7,17 +7,6 @@ use super::UdpSocket;
 
 impl UdpSocket {
     /// Returns whether the socket may send to broadcast addresses (`SO_BROADCAST`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert!(!socket.broadcast()?);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn broadcast(&self) -> io::Result<bool> {
         self.io.broadcast()
     }
@@ -40,17 +29,6 @@ impl UdpSocket {
     }
 
     /// Returns whether IPv4 multicast datagrams are looped back to this host (`IP_MULTICAST_LOOP`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert!(socket.multicast_loop_v4()?);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn multicast_loop_v4(&self) -> io::Result<bool> {
         self.io.multicast_loop_v4()
     }
@@ -73,17 +51,6 @@ impl UdpSocket {
     }
 
     /// Returns the number of hops that an IPv4 multicast datagram may take (`IP_MULTICAST_TTL`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert_eq!(socket.multicast_ttl_v4()?, 1);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
         self.io.multicast_ttl_v4()
     }
@@ -106,17 +73,6 @@ impl UdpSocket {
     }
 
     /// Returns whether IPv6 multicast datagrams are looped back to this host (`IPV6_MULTICAST_LOOP`).
-    ///
-    /// ```no_run
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("[::1]:0").await?;
-    ///     assert!(socket.multicast_loop_v6()?);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn multicast_loop_v6(&self) -> io::Result<bool> {
         self.io.multicast_loop_v6()
     }
@@ -203,17 +159,6 @@ impl UdpSocket {
     }
 
     /// Returns the number of hops that a packet may take (`IP_TTL`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert!(socket.ttl()? > 0);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn ttl(&self) -> io::Result<u32> {
         self.source().ttl()
     }

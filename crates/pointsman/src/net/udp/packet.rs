@@ -60,17 +60,6 @@ impl UdpSocket {
 )))]
 impl UdpSocket {
     /// Returns the type of service of sent IPv4 packets (`IP_TOS`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert_eq!(socket.tos_v4()?, 0);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn tos_v4(&self) -> io::Result<u32> {
         SockRef::from(self).tos_v4()
     }

@@ -44,20 +44,6 @@ impl UdpSocket {
     /// # Errors
     /// `WouldBlock` if the system accepts no datagram, or the socket is not known to be writable: await
     /// [`writable`](Self::writable) first. Otherwise those of [`send`](Self::send).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let reader = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     let writer = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     writer.connect(reader.local_addr()?).await?;
-    ///     writer.writable().await?;
-    ///     assert_eq!(writer.try_send(b"ping")?, 4);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.source().try_send(buf)
     }

@@ -161,18 +161,6 @@ impl UnixStream {
     /// # Errors
     /// `WouldBlock` if it accepts none, or the stream is not known to be writable: await [`writable`](Self::writable) first.
     /// Otherwise the system's error.
-    ///
-    /// ```
-    /// use pointsman::net::UnixStream;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (_reader, writer) = UnixStream::pair()?;
-    ///     writer.writable().await?;
-    ///     assert_eq!(writer.try_write(b"ping")?, 4);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.source().try_write(buf)
     }

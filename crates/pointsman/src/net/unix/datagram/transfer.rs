@@ -42,18 +42,6 @@ impl UnixDatagram {
     /// # Errors
     /// `WouldBlock` if the system accepts no datagram, or the socket is not known to be writable: await
     /// [`writable`](Self::writable) first. Otherwise those of [`send`](Self::send).
-    ///
-    /// ```
-    /// use pointsman::net::UnixDatagram;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (_reader, writer) = UnixDatagram::pair()?;
-    ///     writer.writable().await?;
-    ///     assert_eq!(writer.try_send(b"ping")?, 4);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
         self.source().try_send(buf)
     }

@@ -14,19 +14,6 @@ use crate::io::{AsyncRead, Interest, PollEvented, ReadBuf, Ready};
 /// The reading end of a pipe.
 ///
 /// Reads return `Ok(0)`, the end of the stream, once all senders are closed.
-///
-/// ```
-/// use pointsman::net::unix::pipe;
-///
-/// #[pointsman::main]
-/// async fn main() -> std::io::Result<()> {
-///     let (sender, receiver) = pipe::pipe()?;
-///     drop(sender);
-///     receiver.readable().await?;
-///     assert_eq!(receiver.try_read(&mut [0; 8])?, 0);
-///     Ok(())
-/// }
-/// ```
 #[derive(Debug)]
 pub struct Receiver {
     io: PollEvented<mio_pipe::Receiver>,
@@ -143,17 +130,6 @@ impl Receiver {
     ///
     /// # Errors
     /// The system's error.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (_writer, reader) = pipe::pipe()?;
-    ///     let descriptor = reader.into_blocking_fd()?;
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
         let fd = self.into_nonblocking_fd()?;
         let flags = descriptor_flags(fd.as_fd())?;
@@ -165,17 +141,6 @@ impl Receiver {
     ///
     /// # Errors
     /// If the system refuses to deregister it.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (_writer, reader) = pipe::pipe()?;
-    ///     let descriptor = reader.into_nonblocking_fd()?;
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
         self.io.into_inner().map(OwnedFd::from)
     }
@@ -288,22 +253,6 @@ impl Receiver {
     /// # Errors
     /// `WouldBlock` if there are none, or the pipe is not known to be readable: await [`readable`](Self::readable) first.
     /// Otherwise the system's error.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (writer, reader) = pipe::pipe()?;
-    ///     writer.writable().await?;
-    ///     writer.try_write(b"ping")?;
-    ///     reader.readable().await?;
-    ///     let mut buf = [0; 4];
-    ///     assert_eq!(reader.try_read(&mut buf)?, 4);
-    ///     assert_eq!(&buf, b"ping");
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
         self.source().try_read(buf)
     }

@@ -15,19 +15,6 @@ use crate::io::{AsyncWrite, Interest, PollEvented, Ready};
 ///
 /// Writing fails with `BrokenPipe` once all receivers are closed. A receiver sees the end of the stream when the sender
 /// is dropped; shutdown has no effect.
-///
-/// ```
-/// use pointsman::net::unix::pipe;
-///
-/// #[pointsman::main]
-/// async fn main() -> std::io::Result<()> {
-///     let (sender, receiver) = pipe::pipe()?;
-///     drop(receiver);
-///     sender.writable().await?;
-///     assert_eq!(sender.try_write(b"ping").unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
-///     Ok(())
-/// }
-/// ```
 #[derive(Debug)]
 pub struct Sender {
     io: PollEvented<mio_pipe::Sender>,
@@ -144,17 +131,6 @@ impl Sender {
     ///
     /// # Errors
     /// The system's error.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (writer, _reader) = pipe::pipe()?;
-    ///     let descriptor = writer.into_blocking_fd()?;
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
         let fd = self.into_nonblocking_fd()?;
         let flags = descriptor_flags(fd.as_fd())?;
@@ -166,17 +142,6 @@ impl Sender {
     ///
     /// # Errors
     /// If the system refuses to deregister it.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (writer, _reader) = pipe::pipe()?;
-    ///     let descriptor = writer.into_nonblocking_fd()?;
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
         self.io.into_inner().map(OwnedFd::from)
     }
@@ -275,18 +240,6 @@ impl Sender {
     /// # Errors
     /// `WouldBlock` if it accepts none, or the pipe is not known to be writable: await [`writable`](Self::writable) first.
     /// Otherwise the system's error.
-    ///
-    /// ```
-    /// use pointsman::net::unix::pipe;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let (writer, _reader) = pipe::pipe()?;
-    ///     writer.writable().await?;
-    ///     assert_eq!(writer.try_write(b"ping")?, 4);
-    ///     Ok(())
-    /// }
-    /// ```
     pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
         self.source().try_write(buf)
     }
