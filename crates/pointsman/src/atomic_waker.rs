@@ -97,7 +97,7 @@ impl Drop for Registering<'_> {
             .state
             // ORDERING: Release pairs with the acquire of `take`: the waker is stored. Acquire, on failure, pairs with the
             // release of the `take` that has set `WAKING`.
-            .compare_exchange(REGISTERING, WAITING, AcqRel, Acquire);
+            .compare_exchange(REGISTERING, WAITING, Release, Acquire);
         if left.is_ok() {
             return;
         }

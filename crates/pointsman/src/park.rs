@@ -23,7 +23,7 @@ use std::time::Duration;
 use crate::context::{Work, thread_number, work};
 use crate::loom::Parker;
 use crate::loom::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Only its own thread may park.
 pub(crate) struct ThreadParker {
@@ -95,7 +95,7 @@ impl ThreadParker {
             self.has_notified_itself.store(false, Relaxed);
         }
         // ORDERING: Acquire pairs with the release of `notify`.
-        let by_others = self.is_notified.load(Relaxed) && self.is_notified.swap(false, AcqRel);
+        let by_others = self.is_notified.load(Relaxed) && self.is_notified.swap(false, Acquire);
         by_itself || by_others
     }
 
@@ -112,9 +112,9 @@ impl ThreadParker {
             self.has_notified_itself.store(true, Relaxed);
             return;
         }
-        // ORDERING: Release pairs with the acquire of `take_notified`. An earlier notification that was not taken yet
-        // has unparked the thread already; the exchange keeps the order that it has published.
-        if !self.is_notified.swap(true, AcqRel) {
+        // ORDERING: Release pairs with the acquire of `take_notified`. If the flag was set already, the thread that
+        // set it calls `unpark`, and the exchange keeps the order that it has published.
+        if !self.is_notified.swap(true, Release) {
             self.parker.unpark();
         }
     }

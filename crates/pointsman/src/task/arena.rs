@@ -26,7 +26,7 @@ use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// What a task needs of its scheduler.
 pub(crate) trait Schedule: Sized + 'static {
@@ -214,7 +214,7 @@ impl<S: Schedule> Arena<S> {
             // the slot after this thread's last access.
             match this
                 .returned
-                .compare_exchange_weak(top, header.as_ptr(), AcqRel, Acquire)
+                .compare_exchange_weak(top, header.as_ptr(), Release, Acquire)
             {
                 Ok(_) => return,
                 Err(seen) => top = seen,

@@ -122,7 +122,7 @@ impl SharedCounts {
     pub(super) fn claim_unrun(&self) -> bool {
         let change = |counts| (Counts(counts).queued() > 0).then(|| counts - QUEUED);
         // ORDERING: Acquire pairs with the release of `job_queued`.
-        self.counts.fetch_update(AcqRel, Relaxed, change).is_ok()
+        self.counts.fetch_update(Acquire, Relaxed, change).is_ok()
     }
 
     /// Assigns a role to the thread that is about to be called. Returns false if the role is taken.
