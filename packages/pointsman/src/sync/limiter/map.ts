@@ -30,7 +30,7 @@ export interface MapContext extends RunContext {
 
 /** Options for {@link Limiter.map}. */
 export interface MapOptions<Input> {
-  /** Whether results come in the order of their inputs, otherwise in the order in which they are ready. Default: true. */
+  /** Whether results arrive in input order; if not, they arrive in order of completion. Default: true. */
   readonly ordered?: boolean | undefined;
   /**
    * `'stop'`, the default: the first error ends the map. Running functions are aborted, no further input is pulled, and
