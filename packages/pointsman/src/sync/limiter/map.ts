@@ -87,7 +87,7 @@ export function map<Input, Output>(
           started(new Promise((resolve) => resolve(fn(input, { index, signal }))));
         return limiter.run(work, request);
       },
-      hasRoom(running, unread) {
+      hasSpace(running, unread) {
         const { concurrency } = limiter;
         const max = concurrency < Infinity ? concurrency : MAX_UNREAD;
         return unread < max && running + unread < 2 * max;
