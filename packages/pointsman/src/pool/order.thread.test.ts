@@ -250,7 +250,7 @@ describe('maxWaiting', () => {
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
     const tasks = range(6).map((n) => pool.run('write', [n]).catch((error: unknown) => error));
-    // A task with a transferred buffer cannot be taken back from a thread, but it can be rejected.
+    // A task with a transferred buffer cannot be withdrawn from a thread, but it can be rejected.
     const { buffer } = new Uint8Array(8);
     const moved = pool.run('size', [buffer], { transfer: [buffer] });
     gate.open();

@@ -62,7 +62,7 @@ describe('which function', () => {
     expect(await pool.run(echo, [1])).toBe(1);
   });
 
-  test('one written in place whose first task was taken back', async () => {
+  test('one written in place whose first task was withdrawn', async () => {
     const { pool, board } = await openWarm();
     const echo = inline((value: unknown) => value);
     const gate = board.gate();

@@ -268,7 +268,7 @@ export class Admission implements LaneOwner {
     this.#changed();
   }
 
-  /** @internal Takes back the permits of a request that has finished. */
+  /** @internal Releases the permits of a request that has finished. */
   _giveBack(lane: Lane, permits: number): void {
     const { shared, stats } = this;
     stats.finished++;
