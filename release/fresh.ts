@@ -30,9 +30,8 @@ export async function tryPackage(
   await step('node', 'imports.mjs');
   await step('node', 'requires.cjs');
   const { version, nodeTypes } = typescript;
-  const others = ['acorn', `typescript@${version}`, `@types/node@${nodeTypes}`];
-  await step('npm', 'install', '--no-audit', '--no-fund', ...others);
-  await step('node', 'inline.mjs');
+  const compilers = [`typescript@${version}`, `@types/node@${nodeTypes}`];
+  await step('npm', 'install', '--no-audit', '--no-fund', ...compilers);
   for (const resolution of ['nodenext', 'bundler']) {
     await step('npx', '--no-install', 'tsc', '--project', `tsconfig.${resolution}.json`);
   }

@@ -48,7 +48,7 @@ const titles: Record<string, string> = {
   firefox: 'Firefox',
   webkit: 'WebKit',
 };
-const notRuntimes = ['Redis', 'Valkey', 'ioredis', 'node-redis', 'acorn', 'TypeScript', 'Rust'];
+const notRuntimes = ['Redis', 'Valkey', 'ioredis', 'node-redis', 'TypeScript', 'Rust'];
 
 test('each runtime of the tests has its row', async () => {
   const known = await runtimesOfTests();
@@ -88,7 +88,6 @@ test('the servers are the downloaded ones and the one of the system', () => {
 test.each([
   ['ioredis', ['ioredis-5', 'ioredis']],
   ['node-redis', ['redis-5', 'redis']],
-  ['acorn', ['acorn']],
 ])('%s', (name, tested) => {
   const versions = tested.map((dependency) => locked('.', dependency, 2));
   const [oldest] = versions[0]?.split('.') ?? [];

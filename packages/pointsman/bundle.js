@@ -19,7 +19,6 @@ const entries = {
   index: 'sync/index',
   bridge: 'bridge/index',
   pool: 'pool/index',
-  inline: 'pool/inline',
   diagnostics: 'diagnostics/index',
   redis: 'redis/index',
 };
@@ -37,7 +36,7 @@ const within = (pattern) => (id) => pattern.test(relative(folder, id));
 const shared = [
   {
     name: 'common',
-    test: within(/\/sync\/(dispose|errors|options|wait\/give-up)\.|\/pool\/inline-rebuild\./),
+    test: within(/\/sync\/(dispose|errors|options|wait\/give-up)\./),
   },
   { name: 'transport', test: within(/\/transport\/(?!.*\.node\.)/) },
 ];

@@ -35,11 +35,7 @@ const groups = {
     api('pointsman'),
     api('pointsman/diagnostics'),
   ],
-  Pool: [
-    page('CPU-bound work in worker threads', 'docs/pool.md'),
-    api('pointsman/pool'),
-    api('pointsman/pool/inline'),
-  ],
+  Pool: [page('CPU-bound work in worker threads', 'docs/pool.md'), api('pointsman/pool')],
   Bridge: [
     page('Calls from a worker into its host', 'docs/bridge.md'),
     page('The bridge protocol', 'docs/bridge-protocol.md'),

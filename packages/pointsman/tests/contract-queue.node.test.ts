@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as sync from 'pointsman';
 import * as pool from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
 import * as redis from 'pointsman/redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from './redis/clients.js';
@@ -59,7 +58,7 @@ const local = (
 });
 
 /** A task that reports that it runs, and then runs until it is released. */
-const task = inline(async (begun: () => Promise<void>, end: () => Promise<void>) => {
+const task = pool.inline(async (begun: () => Promise<void>, end: () => Promise<void>) => {
   await begun();
   await end();
 });
@@ -399,7 +398,7 @@ describe.each(queues)('the queue of a $name', (subject) => {
   });
 });
 
-const forever = inline(() => new Promise<never>(() => {}));
+const forever = pool.inline(() => new Promise<never>(() => {}));
 
 /** Work that ends when the test releases it. */
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -408,8 +407,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 describe('a request that is refused later and has no handler', () => {
   const program = (first: string, line: string): string => `
     import { Limiter, Semaphore } from 'pointsman';
-    import { Pool } from 'pointsman/pool';
-    import { inline } from 'pointsman/pool/inline';
+    import { inline, Pool } from 'pointsman/pool';
     ${first}
     ${line}
     object.close();

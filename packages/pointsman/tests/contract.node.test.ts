@@ -13,7 +13,6 @@ import { build } from 'esbuild';
 import * as sync from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as pool from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
 import * as redis from 'pointsman/redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from './redis/clients.js';
@@ -49,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const forever = inline(() => new Promise<never>(() => {}));
+const forever = pool.inline(() => new Promise<never>(() => {}));
 
 /** Both sides of a bridge, in one thread. */
 async function connected() {
@@ -481,7 +480,7 @@ test.each(['node', 'browser'] as const)(
       platform,
       format: 'esm',
       target: 'es2022',
-      external: ['node:*', 'acorn'],
+      external: ['node:*'],
       outfile: file,
     });
     await writeFile(join(folder, 'package.json'), '{}');

@@ -6,7 +6,6 @@ import * as task from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
 import * as pool from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
 import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
@@ -22,9 +21,9 @@ test('what several entries export is the same', () => {
   expect(several).toContain('transfer');
 });
 
-test('a pool knows what the entry for functions in place has made, and throws what the first entry exports', async () => {
+test('a pool throws the errors that the first entry exports', async () => {
   await using threads = new pool.Pool({ threads: 1 });
-  const forever = inline(() => new Promise<never>(() => {}));
+  const forever = pool.inline(() => new Promise<never>(() => {}));
   await expect(threads.run(forever, [], { timeout: 1 })).rejects.toBeInstanceOf(task.TimeoutError);
 });
 

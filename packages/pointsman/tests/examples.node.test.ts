@@ -29,7 +29,6 @@ const entries = {
   pointsman: join(source, 'sync/index.ts'),
   'pointsman/bridge': join(source, 'bridge/index.ts'),
   'pointsman/pool': join(source, 'pool/index.ts'),
-  'pointsman/pool/inline': join(source, 'pool/inline.ts'),
   'pointsman/diagnostics': join(source, 'diagnostics/index.ts'),
   'pointsman/redis': join(source, 'redis/index.ts'),
 };

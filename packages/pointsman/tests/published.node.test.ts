@@ -85,16 +85,14 @@ test('what a clone publishes, each time, is what the tests run on', {
 
 describe('whoever installs it', () => {
   test('installs nothing else', () => {
-    const { peerDependencies, peerDependenciesMeta, ...others } = manifest;
     const kinds = [
       'dependencies',
       'optionalDependencies',
+      'peerDependencies',
       'bundleDependencies',
       'bundledDependencies',
     ];
-    for (const kind of kinds) expect(others).not.toHaveProperty(kind);
-    const optional = Object.keys(peerDependencies).map((name) => [name, { optional: true }]);
-    expect(peerDependenciesMeta).toEqual(Object.fromEntries(optional));
+    for (const kind of kinds) expect(manifest).not.toHaveProperty(kind);
   });
 
   test('runs nothing', () => {
@@ -108,7 +106,6 @@ test.runIf('require_module' in process.features)('CommonJS can require each entr
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(here, join(folder, 'node_modules/pointsman'));
-  symlinkSync(join(root, 'node_modules/acorn'), join(folder, 'node_modules/acorn'));
   const entries = Object.keys(manifest.exports).map((name) => join('pointsman', name));
   const program = `
     const entries = ${JSON.stringify(entries)}.map((name) => require(name));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { KeyedMutex, Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import { snapshot } from 'pointsman/diagnostics';
-import { Pool } from 'pointsman/pool';
+import { inline, Pool } from 'pointsman/pool';
 import { RedisMutex } from 'pointsman/redis';
 
 for (const imported of [KeyedMutex, connect, expose, snapshot, RedisMutex]) {
@@ -16,4 +16,11 @@ assert.equal(semaphore.available, 1);
 
 const pool = new Pool({ module: new URL('./words.mjs', import.meta.url), threads: 1 });
 assert.equal(await pool.run('longest', ['not to be']), 'not');
+assert.equal(
+  await pool.run(
+    inline((number) => number * number),
+    [3],
+  ),
+  9,
+);
 await pool.close();

@@ -1,8 +1,7 @@
 import { Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
-import { Pool } from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
+import { inline, Pool } from 'pointsman/pool';
 import { RedisMutex } from 'pointsman/redis';
 
 export const entries = [connect, expose, diagnostics, inline, RedisMutex];

@@ -13,8 +13,7 @@ import {
   warm,
 } from '../../tests/pool/pools.js';
 import { TimeoutError } from '../sync/errors.js';
-import { ThreadEndedError } from './index.js';
-import { inline } from './inline.js';
+import { inline, ThreadEndedError } from './index.js';
 
 /** One thread that is held up, with many tasks ahead in its ring, and others in the queue. */
 async function busy(options: Parameters<typeof open>[0] = {}) {

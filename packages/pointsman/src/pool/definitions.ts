@@ -4,7 +4,7 @@
  * Invariant: bounded, so that a program that makes ever more inline functions does not grow.
  */
 
-import type { Inline } from './inline-rebuild.js';
+import type { Inline } from './inline.js';
 import type { Definition } from './protocol.js';
 import type { AnyFunction } from './types.js';
 

@@ -1,7 +1,7 @@
 /** What a task throws arrives as it was thrown, and what cannot be carried out says why. */
 import { expect, test } from 'vitest';
 import { open, openWarm, reasonOf, until } from '../../tests/pool/pools.js';
-import { inline } from './inline.js';
+import { inline } from './index.js';
 
 /** Those of V8 begin with it, others are frames alone. */
 const stacksHaveMessages = new Error('a message').stack?.includes('a message');

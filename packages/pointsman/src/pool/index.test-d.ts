@@ -3,6 +3,7 @@ import { Worker as NodeWorker } from 'node:worker_threads';
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
+  inline,
   type MapOptions,
   Pool,
   type PoolMetrics,
@@ -14,7 +15,6 @@ import {
   task,
   transfer,
 } from './index.js';
-import { inline } from './inline.js';
 
 class Service {
   readonly parent: Service = this;
@@ -81,6 +81,7 @@ test('the entry has these values, and no others', () => {
     | 'PoolClosedError'
     | 'QueueFullError'
     | 'ThreadEndedError'
+    | 'inline'
     | 'serve'
     | 'task'
     | 'transfer'

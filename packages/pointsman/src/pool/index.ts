@@ -12,6 +12,7 @@ export { type Transferable, type Transferred, transfer } from '../transport/tran
 export { type TaskContext, task } from './context.js';
 export { PoolClosedError, ThreadEndedError } from './errors.js';
 export type { Summary } from './histogram.js';
+export { type Inline, inline } from './inline.js';
 export type { MapOptions } from './map.js';
 export type { PoolMetrics } from './metrics.js';
 export type { PoolOptions, RunOptions, TerminableWorker } from './options.js';

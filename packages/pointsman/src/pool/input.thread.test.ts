@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { open } from '../../tests/pool/pools.js';
 import { Pool, serve } from './index.js';
-import { inline } from './inline.js';
 
 const worker = () => {
   throw new Error('no thread is started');
@@ -240,10 +239,4 @@ test('serve where there is no pool', () => {
   expect(() => serve({ echo: () => 1 })).toThrow(
     /serve must be called in a worker thread of a pool/,
   );
-});
-
-test('what inline is refused', () => {
-  // No constant, which Bun would put in its place.
-  const outside = Number('5');
-  expect(() => inline(() => outside)).toThrow(/outside/);
 });

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { collect, open, openWarm, range, reasonOf, until } from '../../tests/pool/pools.js';
 import { PoolClosedError, ThreadEndedError } from './index.js';
-import { inline } from './inline.js';
 
 test('a value that cannot be cloned ends the iteration, and frees the thread', async () => {
   const { pool } = await open();
@@ -175,14 +174,6 @@ test('a value arrives before the next one is computed', async () => {
   expect(gate.ended).toBe(0);
   gate.open();
   expect(await iterator.next()).toEqual({ done: true, value: undefined });
-});
-
-test('one written in place', async () => {
-  const { pool } = await open();
-  const count = inline(function* (to: number) {
-    for (let n = 0; n < to; n++) yield n;
-  });
-  expect(await collect(await pool.run(count, [4]))).toEqual(range(4));
 });
 
 test('an error in the middle', async () => {

@@ -1,8 +1,7 @@
 /** Results arrive in input order, a bounded number of tasks runs at once, and nothing is left when the map ends. */
 import { expect, test } from 'vitest';
 import { collect, open, openWarm, range, reasonOf, until } from '../../tests/pool/pools.js';
-import { ThreadEndedError } from './index.js';
-import { inline } from './inline.js';
+import { inline, ThreadEndedError } from './index.js';
 
 /** Inputs that say how many were taken, and whether they were left. */
 function inputs(count: number) {

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Pool, type PoolOptions, ThreadEndedError } from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
+import { inline, Pool, type PoolOptions, ThreadEndedError } from 'pointsman/pool';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 const fixture = (name: string) => new URL(`../../tests/pool/fixtures/${name}.mjs`, import.meta.url);
@@ -206,6 +205,22 @@ describe('a program', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 15_000 });
     return stdout.trim();
   };
+
+  test('gets a clear error from inline where code generation is forbidden', async () => {
+    const code = `
+      import { inline } from 'pointsman/pool';
+      try { inline(() => 1); } catch (error) { console.log(String(error)); }
+    `;
+    const flags = [
+      '--disallow-code-generation-from-strings',
+      '--input-type=module',
+      '--eval',
+      code,
+    ];
+    const cwd = fileURLToPath(new URL('.', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, flags, { cwd });
+    expect(stdout).toBe('EvalError: Code generation from strings disallowed for this context\n');
+  });
 
   test('is not kept alive by a pool that has nothing to do', async () => {
     expect(await run('idle')).toBe('idle');

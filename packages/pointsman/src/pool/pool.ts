@@ -11,7 +11,7 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { readRequest } from '../sync/wait/queue.js';
 import { Admission } from './admission.js';
 import { PoolClosedError } from './errors.js';
-import type { Inline } from './inline-rebuild.js';
+import type { Inline } from './inline.js';
 import { type MapOptions, map } from './map.js';
 import type { PoolMetrics } from './metrics.js';
 import { checkPoolOptions, type PoolOptions, type RunOptions } from './options.js';

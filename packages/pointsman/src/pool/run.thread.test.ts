@@ -1,9 +1,8 @@
 /** Tasks that go well: what they are given, what they give, and in which order. */
 import { describe, expect, test, vi } from 'vitest';
 import { isPattern, pattern } from '../../tests/bridge/pattern.js';
-import { open, openWarm, range, reasonOf, until } from '../../tests/pool/pools.js';
-import { task, transfer } from './index.js';
-import { inline } from './inline.js';
+import { open, openWarm, range, until } from '../../tests/pool/pools.js';
+import { inline, task, transfer } from './index.js';
 
 describe('which function', () => {
   test('by name, nested, the default export, by proxy', async () => {
@@ -41,40 +40,6 @@ describe('which function', () => {
     const { pool } = await open();
     expect(await pool.proxy).toBe(pool.proxy);
     expect((pool.proxy as { then?: unknown }).then).toBeUndefined();
-  });
-
-  test('one written in place, with captures, again and again', async () => {
-    const { pool } = await openWarm({ threads: 2 });
-    // No constant, which Bun would put in its place.
-    const factor = Number('3');
-    const scale = inline((n: number) => n * factor, { factor });
-    const results = range(20).map((n) => pool.run(scale, [n]));
-    expect(await Promise.all(results)).toEqual(range(20).map((n) => 3 * n));
-    const later = inline(async (a: number, b: number) => a + b);
-    expect(await pool.run(later, [1, 2])).toBe(3);
-    expect(await pool.run(scale, [5])).toBe(15);
-  });
-
-  test('one written in place whose first task never reached a thread', async () => {
-    const { pool } = await openWarm();
-    const echo = inline((value: unknown) => value);
-    await expect(pool.run(echo, [Symbol('s')])).rejects.toMatchObject({ name: 'DataCloneError' });
-    expect(await pool.run(echo, [1])).toBe(1);
-  });
-
-  test('one written in place whose first task was withdrawn', async () => {
-    const { pool, board } = await openWarm();
-    const echo = inline((value: unknown) => value);
-    const gate = board.gate();
-    const held = pool.run('hold', [gate.number]);
-    await until(() => gate.begun === 1);
-    const controller = new AbortController();
-    const given = pool.run(echo, [1], { signal: controller.signal });
-    controller.abort('not now');
-    expect(await reasonOf(given)).toBe('not now');
-    gate.open();
-    await held;
-    expect(await pool.run(echo, [2])).toBe(2);
   });
 });
 

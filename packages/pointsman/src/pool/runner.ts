@@ -15,7 +15,7 @@ import { type AnyIterator, iterationOf } from '../transport/references.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { Claims } from './claims.js';
 import { enter, RunningTask, type StopSource } from './context.js';
-import { rebuild } from './inline-rebuild.js';
+import { explain, rebuild } from './inline.js';
 import {
   type Definition,
   ITERATED,
@@ -58,6 +58,8 @@ export interface RunnerHost {
 interface KnownFunction extends NamedFunction {
   /** The longest recent run time in milliseconds; `Infinity` before the first run. */
   longest: number;
+  /** The definition of an inline function. */
+  readonly definition?: Definition | undefined;
 }
 
 interface WaitingTask {
@@ -195,7 +197,9 @@ export class Runner {
     let isLater: boolean;
     try {
       // In a context of its own, so that `enterWith` in this task does not affect the next one.
-      result = captureContext()(() => known.call(...args));
+      // Not as a method of `known`, which an inline function would see as `this`.
+      const { call } = known;
+      result = captureContext()(() => call(...args));
       // `then` may be a getter that throws.
       isLater = isThenable(result);
     } catch (error) {
@@ -207,17 +211,17 @@ export class Runner {
   }
 
   /** Defines an inline function. */
-  define(inline: number, { source, names, values, clear }: Definition): void {
-    if (clear) this.#inline.clear();
+  define(inline: number, definition: Definition): void {
+    if (definition.clear) this.#inline.clear();
     let call: AnyFunction;
     try {
-      call = rebuild(source, names, values);
+      call = rebuild(definition);
     } catch (error) {
-      // A content security policy may forbid `new Function`.
-      this.defineUnreadable(inline, error);
+      // A content security policy may forbid `new Function`; the computed name of a method may use a variable.
+      this.defineUnreadable(inline, explain(error, definition));
       return;
     }
-    this.#define(inline, call);
+    this.#define(inline, call, definition);
   }
 
   /** Defines an inline function that cannot be built in this thread: its tasks fail with `error`. */
@@ -227,8 +231,15 @@ export class Runner {
     });
   }
 
-  #define(inline: number, call: AnyFunction): void {
-    this.#inline.set(inline, { name: 'inline', call, longest: Number.POSITIVE_INFINITY });
+  #define(inline: number, call: AnyFunction, definition?: Definition): void {
+    const longest = Number.POSITIVE_INFINITY;
+    this.#inline.set(inline, { name: 'inline', call, longest, definition });
+  }
+
+  /** Returns the error of the current task, explained if its function is inline. */
+  #explained(error: unknown): unknown {
+    const definition = this.#function?.definition;
+    return definition === undefined ? error : explain(error, definition);
   }
 
   #await(running: RunningTask, promise: PromiseLike<unknown>): void {
@@ -257,11 +268,12 @@ export class Runner {
       this.#finish(running, RETURNED, result);
       return;
     }
-    const stream = new Streaming(iterator, () => {
+    const over = () => {
       if (this.#current !== running) return;
       this.#finish(running, ITERATED, undefined);
       this.#host.resume();
-    });
+    };
+    const stream = new Streaming(iterator, over, (error) => this.#explained(error));
     this.#streaming = stream;
     this.#host.send(ITERATES, running.number, undefined, stream, undefined);
   }
@@ -278,7 +290,7 @@ export class Runner {
     this.#streaming = undefined;
     enter(undefined);
     const host = this.#host;
-    if (kind === THREW) host.sendError(kind, number, value, begunAt, time);
+    if (kind === THREW) host.sendError(kind, number, this.#explained(value), begunAt, time);
     else host.send(kind, number, begunAt, value, time);
     if (endedAt - this.#lookedAtHeap > HEAP_INTERVAL) {
       this.#lookedAtHeap = endedAt;

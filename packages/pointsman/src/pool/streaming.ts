@@ -17,6 +17,8 @@ const end: Step = { done: true, value: undefined };
 export class Streaming implements AsyncIterator<unknown> {
   readonly #source: AnyIterator;
   readonly #over: () => void;
+  /** Returns the error that the reader receives for an error of the source. */
+  readonly #errorOf: (error: unknown) => unknown;
   /** The last requested step. */
   #last: Promise<unknown> = Promise.resolve();
   #isLeft = false;
@@ -25,9 +27,10 @@ export class Streaming implements AsyncIterator<unknown> {
   /** Rejects the running step. */
   #failStep: (error: unknown) => void = () => {};
 
-  constructor(source: AnyIterator, over: () => void) {
+  constructor(source: AnyIterator, over: () => void, errorOf: (error: unknown) => unknown) {
     this.#source = source;
     this.#over = over;
+    this.#errorOf = errorOf;
   }
 
   [Symbol.asyncIterator](): this {
@@ -51,14 +54,18 @@ export class Streaming implements AsyncIterator<unknown> {
 
   #step(step: () => Step | Promise<Step>, when?: 'unless left'): Promise<Step> {
     const result = this.#last.then(async () => {
-      if (this.#failure) throw this.#failure.error;
-      if (this.#isOver || (when === 'unless left' && this.#isLeft)) return end;
-      const failed = new Promise<never>((_, reject) => {
-        this.#failStep = reject;
-      });
-      const { done, value } = await Promise.race([step(), failed]);
-      if (done) this.#end();
-      return { done: done === true, value: await value };
+      try {
+        if (this.#failure) throw this.#failure.error;
+        if (this.#isOver || (when === 'unless left' && this.#isLeft)) return end;
+        const failed = new Promise<never>((_, reject) => {
+          this.#failStep = reject;
+        });
+        const { done, value } = await Promise.race([step(), failed]);
+        if (done) this.#end();
+        return { done: done === true, value: await value };
+      } catch (error) {
+        throw this.#errorOf(error);
+      }
     });
     // The next step begins after this value has been sent: the step may take long, or never end.
     this.#last = result.catch(() => this.#end()).then(() => new Promise<void>(soon));

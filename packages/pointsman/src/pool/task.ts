@@ -12,7 +12,7 @@ import { iterationOf } from '../transport/references.js';
 import { isComposite } from '../transport/survey.js';
 import { isTransferred, type Transferable } from '../transport/transfer.js';
 import type { Stop } from './claims.js';
-import { Inline } from './inline-rebuild.js';
+import { Inline } from './inline.js';
 import { checkRunOptions, type RunOptions } from './options.js';
 import type { Lane, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
