@@ -52,6 +52,18 @@ describe.each(ringSizes)('%s', (_, config) => {
     expect(answers).toEqual([40, [4], 9_900]);
   });
 
+  test('a callback is not called as a method', async () => {
+    const isMethod = await all.run(({ host }) =>
+      host.async.callNow(
+        function (this: unknown) {
+          return Object.hasOwn(Object(this), 'count');
+        } as never,
+        1,
+      ),
+    );
+    expect(isMethod).toBe(false);
+  });
+
   test('the host calls a callback of an unblocked thread', async () => {
     const answers = await all.run(async ({ host }) => [
       await host.async.callNow((n) => n + 1, 1),

@@ -214,7 +214,10 @@ export class References {
   /** Returns the function that runs when the other side calls a reference. */
   callable(id: number): AnyFunction | undefined {
     const exported = this.#exported.get(id);
-    return exported && ((...args) => exported.run(() => exported.call(...args)));
+    if (exported === undefined) return undefined;
+    // Not called as a method: `this` must not be the record.
+    const { call } = exported;
+    return (...args) => exported.run(() => call(...args));
   }
 
   // --- objects that this side received ---
