@@ -1,6 +1,4 @@
-/**
- * A number goes to a second worker and back, and nothing with it: what a way to wait costs in itself.
- */
+/** Sends a number to a second worker and back: the cost of one way to wait, without any payload. */
 import { expectedRect } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
 import { calls } from '../work.js';

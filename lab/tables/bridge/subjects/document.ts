@@ -1,14 +1,14 @@
 /**
  * The five variants of the published document, after its text and its protocol.
  *
- * One shared buffer. Word 0 is the state; words 1 to 8 are the answer as whole numbers; for CBOR byte
- * 4 is the length and the answer begins at byte 5. Requests go through a transferred MessagePort, or
- * are written into word 0: -1 and -2 ask, -99 ends.
+ * One shared buffer. Word 0 is the state; words 1 to 8 are the answer as whole numbers; for CBOR byte 4 is the length
+ * and the answer begins at byte 5. Requests go through a transferred MessagePort, or are written into word 0: -1 and
+ * -2 request, -99 ends.
  *
- * Two things are not the document's. Its host is not published: here it looks at the word again before
- * it waits for the next change, as a host must that shall not miss one. And its worker does not look
- * again when it is woken: a wake-up that belonged to the call before then ends the next call early, with
- * the answer of the call before, once in some ten thousand calls. Here it does look.
+ * Two things differ from the document. Its host is not published; this one checks the word again before it waits for
+ * the next change, or it could miss one. Its worker does not check the word when it is woken, so a wake-up for the
+ * previous call ends the next call early, with the previous answer, about once in ten thousand calls. This worker
+ * checks.
  */
 import type { Rect } from '../host/functions.js';
 import type { BridgeSubject, Caller, HostPlace, Thread } from '../subject.js';
@@ -117,7 +117,7 @@ function serveVariant(
   startWorker().thread.post({ port: port2, buffer }, [port2]);
 }
 
-/** Not in the libraries of TypeScript's ES2023. */
+/** Not in TypeScript's ES2023 libraries. */
 const { waitAsync } = Atomics as unknown as {
   waitAsync(
     words: Int32Array,

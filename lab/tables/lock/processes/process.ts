@@ -1,4 +1,4 @@
-/** One process of a cell: ten tasks that lock, come in and unlock until they are stopped. */
+/** One process of a cell: ten tasks that lock and unlock until they are stopped. */
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandsSent } from '../commands.js';
@@ -15,7 +15,7 @@ import {
 } from './shared.js';
 
 const { subject, address, tally }: Orders = JSON.parse(process.argv[2] ?? '');
-// Two commands may come in one turn of a busy event loop.
+// Two commands may arrive in one turn of a busy event loop.
 const commands = on(process, 'message');
 const client = await lockSubjectNamed(subject).connect(address);
 process.send?.('ready');

@@ -1,4 +1,4 @@
-/** Directs the processes of a cell through one setting after the other. */
+/** Controls the processes of a cell through one setting after the other. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export interface Found {
   readonly fairness: number;
   /** Commands sent in the whole run. */
   readonly sent: number;
-  /** Turns taken in the whole run, with those before and after the measured part. */
+  /** Turns in the whole run, including those before and after the measured part. */
   readonly turns: number;
 }
 
@@ -44,7 +44,7 @@ export class Processes {
     await Promise.all(this.#children.map(heard));
   }
 
-  /** `working` of the setting's processes work, the others stand by. */
+  /** Runs a setting: `working` of its processes work, the others are idle. */
   async run(
     setting: Setting,
     working: number,
@@ -85,7 +85,7 @@ export class Processes {
   }
 }
 
-/** The next that a process says. It has failed if it ends before. */
+/** The next message of a process. Rejects if the process ends first. */
 function heard(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, fail) => {
     const ended = (code: number | null) => fail(new Error(`a process ended with code ${code}`));

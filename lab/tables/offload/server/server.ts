@@ -1,6 +1,6 @@
 /**
- * The document's server: `node server.js <subject> <cost>`. One route, and `/ping` beside it, which has nothing
- * to do. Tells its port when it listens, and how long its event loop was held up when it is asked.
+ * The document's server: `node server.js <subject> <cost>`. One route, and `/ping` for light requests. Reports its
+ * port when it listens, and the delay of its event loop on request.
  */
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-/** Starts the document's server in a process of its own. Invariant: whoever starts it waits for its end. */
+/** Starts the document's server in a process of its own. Invariant: `stop` resolves after its end. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const program = fileURLToPath(new URL('./server.js', import.meta.url));
 
 export interface RunningServer {
   readonly url: string;
-  /** Forgets how long the event loop was held up so far. */
+  /** Resets the event loop delay. */
   reset(): void;
   delay(): Promise<LoopDelay>;
   stop(): Promise<void>;
@@ -19,7 +19,7 @@ export async function startServer(subject: string, cost: number): Promise<Runnin
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const told = await hear(child);
-  if (!('port' in told)) throw new Error('the server told no port');
+  if (!('port' in told)) throw new Error('the server reported no port');
   return {
     url: `http://127.0.0.1:${told.port}`,
     reset: () => void child.send('reset'),
@@ -27,7 +27,7 @@ export async function startServer(subject: string, cost: number): Promise<Runnin
       const answer = hear(child);
       child.send('delay');
       const found = await answer;
-      if (!('delay' in found)) throw new Error('the server told no delay');
+      if (!('delay' in found)) throw new Error('the server reported no delay');
       return found.delay;
     },
     async stop() {

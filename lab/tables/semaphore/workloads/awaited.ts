@@ -1,6 +1,6 @@
 /**
- * The document's loop with `await` in place of `.then`: a fresh semaphore of 1 and 5,000 waiters,
- * each of which counts itself and releases at once.
+ * The document's loop with `await` instead of `.then`: a fresh semaphore of 1 and 5,000 waiters, each of which counts
+ * itself and releases at once.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';

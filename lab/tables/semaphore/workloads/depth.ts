@@ -1,6 +1,6 @@
 /**
- * A queue of a given length behind one holder: all wait, the holder releases, the permit goes down
- * the queue. Short queues are filled again and again within a batch.
+ * A queue of a given length behind one holder: all wait, the holder releases, and the permit passes down the queue.
+ * Short queues are filled several times within a batch.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';
