@@ -247,7 +247,7 @@ async function errorOf(call: () => unknown): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  throw new Error('it was not refused');
+  throw new Error('no error was thrown');
 }
 
 /** An abort signal of another realm. */

@@ -20,7 +20,7 @@ describe('the judge', () => {
       unlock: async () => {},
       close: async () => {},
     };
-    await expect(takeTurns(open, draw, 100)).rejects.toThrow(/while another was inside/);
+    await expect(takeTurns(open, draw, 100)).rejects.toThrow(/while another turn was running/);
   });
 
   it('passes a correct lock, and counts its turns', async () => {

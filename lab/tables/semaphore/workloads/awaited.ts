@@ -25,7 +25,7 @@ export function documentAwaited(form: PermitForm, library: unknown): Workload {
     for (let issued = 0; issued < waiters; issued++) last = waiter(semaphore);
     open?.(semaphore, 1);
     await last;
-    expectCount('waiters let in', count, waiters);
+    expectCount('waiters granted', count, waiters);
   }
 
   return { operations: waiters, batch };

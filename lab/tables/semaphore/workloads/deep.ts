@@ -33,7 +33,7 @@ export function deepQueue(form: PermitForm, library: unknown, budget: Budget): W
   async function waiter(): Promise<void> {
     const permit = await acquire(semaphore);
     count += 1;
-    const reason = tooSlow(count, 'waiters let in');
+    const reason = tooSlow(count, 'waiters granted');
     if (reason) stop(reason);
     else release(semaphore, permit);
   }
@@ -53,7 +53,7 @@ export function deepQueue(form: PermitForm, library: unknown, budget: Budget): W
     startedAt = performance.now();
     release(semaphore, permit);
     await last;
-    expectCount('waiters let in', count, waiters);
+    expectCount('waiters granted', count, waiters);
   }
 
   async function batch(): Promise<void> {

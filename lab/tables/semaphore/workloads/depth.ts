@@ -31,7 +31,7 @@ export function queueOf(waiters: number) {
         release(semaphore, permit);
         await last;
       }
-      expectCount('waiters let in', count, queues * waiters);
+      expectCount('waiters granted', count, queues * waiters);
     }
 
     return { operations: queues * (waiters + 1), batch };
