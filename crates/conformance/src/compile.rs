@@ -1,4 +1,4 @@
-//! Compiles tests and benches as programs of their own, in one run of cargo.
+//! Compiles tests and benches as separate programs, in one run of cargo.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,42 +10,42 @@ use serde_json::Value;
 
 use crate::{Result, Runtime};
 
-/// What a file is to cargo.
+/// The kind of a file's cargo target.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// A test, compiled to be debugged.
+    /// A test, compiled with the debug profile.
     Test,
-    /// A bench, compiled to be fast.
+    /// A bench, compiled with the release profile.
     Bench,
 }
 
-/// What has become of a file.
+/// The result of compiling a file.
 pub enum Compiled {
     /// The program.
     Binary(PathBuf),
-    /// It does not compile.
+    /// The file does not compile.
     Failed {
-        /// What the compiler says first, and where.
+        /// The compiler's first error, and its location.
         error: String,
     },
 }
 
-/// One thing of a package that cargo can build: its kind (`lib`, `test`, `bin`) and its name.
+/// A cargo target of a package: its kind (`lib`, `test`, `bin`) and its name.
 pub type Target = (String, String);
 
 /// One run of cargo.
 pub struct Build<'a> {
-    /// The package. What else is built are its dependencies: an error there is an error of the run.
+    /// The package. All other packages are its dependencies, whose errors fail the run.
     pub package: &'a Path,
-    /// Where cargo builds.
+    /// Cargo's target folder.
     pub target: &'a Path,
-    /// What is to stand behind the name `tokio`.
+    /// The crate behind the name `tokio`.
     pub runtime: Runtime,
-    /// Flags for the compiler, instead of those of whoever runs this: they are not meant for others' files.
+    /// Compiler flags that replace those of the environment, which are not meant for other projects' files.
     pub flags: Option<&'a str>,
 }
 
-/// Compiles files of the package in `folder`; those that fail keep the others from nothing.
+/// Compiles files of the package in `folder`; files that fail do not affect the others.
 pub fn all(
     folder: &Path,
     runtime: Runtime,
@@ -79,7 +79,7 @@ pub fn all(
 }
 
 impl Build<'_> {
-    /// Builds what the arguments ask for. Of the package there are the programs, and what fails to compile.
+    /// Builds what the arguments ask for. Returns the package's programs and its errors.
     pub fn targets(&self, arguments: &[impl AsRef<OsStr>]) -> Result<BTreeMap<Target, Compiled>> {
         let mut command = Command::new(env!("CARGO"));
         command
@@ -138,7 +138,7 @@ impl Build<'_> {
         }
     }
 
-    /// Whether a crate that is called `tokio` is the right one. A patch that does not fit is only warned of.
+    /// Whether a crate called `tokio` is the right one: cargo only warns about a patch that does not apply.
     fn is_right(&self, artifact: &Value) -> bool {
         let registry = artifact["package_id"]
             .as_str()
@@ -147,7 +147,7 @@ impl Build<'_> {
     }
 }
 
-/// The first line of an error, and where it is.
+/// The first line of an error, and its location.
 fn summary(message: &Value) -> String {
     let text = message["message"]
         .as_str()

@@ -1,6 +1,6 @@
-//! What is known not to pass, and why: `expectations.toml`.
+//! Known failures and their reasons: `expectations.toml`.
 //!
-//! Invariant: every test that does not pass stands there with a reason, or is a step back.
+//! Invariant: every test that does not pass is listed with a reason, or counts as a regression.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,9 +11,9 @@ use toml::{Table, Value};
 use conformance::Result;
 
 const HEAD: &str = "\
-# The tests of Tokio that do not pass on pointsman, and why. All others have to.
-# `make conformance-update` brings the list up to date; the reasons are written by hand.
-# `\"*\"` stands for all tests of a file, `\"*::name\"` for those of this name in all modules.
+# The tests of Tokio that do not pass on pointsman, and why. All others must pass.
+# `make conformance-update` updates the list; the reasons are written by hand.
+# `\"*\"` matches all tests of a file, `\"*::name\"` those of this name in all modules.
 ";
 
 /// A reason for each test of each file.
@@ -25,7 +25,7 @@ pub(crate) struct Expectations {
     fails: List,
 }
 
-/// The entry which says something of a test: its own, that of its name in all modules, that of all tests.
+/// The entry that applies to a test: its own, that of its name in all modules, or that of all tests.
 fn find<'a>(tests: &'a BTreeMap<String, String>, test: &str) -> Option<(&'a String, &'a String)> {
     let name = test.rsplit("::").next().unwrap_or(test);
     tests
@@ -85,7 +85,7 @@ impl Expectations {
         Ok(fs::write(path, text)?)
     }
 
-    /// Why a test says nothing about pointsman.
+    /// Why a test is not meaningful for pointsman.
     pub(crate) fn not_applicable(&self, file: &str, test: &str) -> Option<&str> {
         reason(&self.not_applicable, file, test)
     }
@@ -95,7 +95,7 @@ impl Expectations {
         reason(&self.fails, file, test)
     }
 
-    /// Replaces what is said of the failures of a file. A reason that is there already is kept.
+    /// Replaces the failures listed for a file. Keeps existing reasons.
     pub(crate) fn set_fails(&mut self, file: &str, failed: &BTreeMap<String, String>) {
         let before = self.fails.remove(file).unwrap_or_default();
         let after: BTreeMap<_, _> = failed
@@ -108,7 +108,7 @@ impl Expectations {
         }
     }
 
-    /// The entries of a file which say something of none of its tests.
+    /// The entries of a file that apply to none of its tests.
     pub(crate) fn outdated(&self, file: &str, tests: &[&str]) -> Vec<&str> {
         let mut outdated = Vec::new();
         for list in [&self.not_applicable, &self.fails] {

@@ -1,5 +1,5 @@
-//! What the runners of Tokio's tests and of its benches share: they compile files of Tokio, unchanged, in a
-//! package of the build folder. Nothing of Tokio is kept in this repository.
+//! Shared by the runners of Tokio's tests and benches: compiling files of Tokio, unchanged, in a package of the build
+//! folder. Nothing of Tokio is kept in this repository.
 
 use std::error::Error;
 use std::fs;
@@ -12,26 +12,26 @@ use serde_json::Value;
 pub mod compile;
 pub mod run;
 
-/// What can go wrong is told, and ends the run.
+/// Errors are reported and end the run.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// A package that cargo has downloaded.
 pub struct Package {
     /// Its folder.
     pub sources: PathBuf,
-    /// Which one.
+    /// Its version.
     pub version: String,
 }
 
-/// What cargo knows of a workspace.
+/// The metadata of a workspace.
 pub struct Workspace {
     metadata: Value,
-    /// Where cargo builds.
+    /// Cargo's target folder.
     pub target: PathBuf,
 }
 
 impl Workspace {
-    /// Asks cargo, which downloads what the lock file says.
+    /// Runs `cargo metadata`, which downloads the packages of the lock file.
     pub fn read(home: &Path) -> Result<Self> {
         let output = Command::new(env!("CARGO"))
             .args(["metadata", "--format-version", "1", "--locked"])
@@ -74,7 +74,7 @@ impl Workspace {
     }
 }
 
-/// What stands behind the name `tokio`.
+/// The crate behind the name `tokio`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
     /// The one from the registry.
@@ -84,7 +84,7 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// What a manifest at the root of a workspace says for it, as those of users do. `crates` is the folder of
+    /// The lines that a workspace's root manifest needs for it, the same as a user's. `crates` is the folder of
     /// pointsman's crates.
     pub fn patch(self, crates: &Path) -> String {
         match self {
@@ -97,8 +97,8 @@ impl Runtime {
     }
 }
 
-/// Copies the package `template` of this workspace to `folder`, as a workspace of its own with the same lock
-/// file, and more in its manifest.
+/// Copies the package `template` of this workspace to `folder`, as a workspace of its own with the same lock file and
+/// additions to its manifest.
 pub fn package(
     home: &Path,
     template: &str,
@@ -121,7 +121,7 @@ pub fn package(
     )
 }
 
-/// Writes a file, unless it is there already: cargo compiles what was written later than it was built.
+/// Writes a file if its contents differ: cargo rebuilds files that are newer than their build.
 pub fn place(path: &Path, content: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|there| there == content) {
         return Ok(());
@@ -132,7 +132,7 @@ pub fn place(path: &Path, content: &[u8]) -> Result<()> {
     Ok(fs::write(path, content)?)
 }
 
-/// The files of Rust in a folder: name without ending, and path. In the order of their names.
+/// The Rust files in a folder: name without extension, and path. Sorted by name.
 pub fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -148,7 +148,7 @@ pub fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-/// Shows how far a run is, if somebody is watching. What is printed next begins with [`clear`].
+/// Shows a run's progress on a terminal. Call [`clear`] before printing.
 pub fn progress(text: &str) {
     if stdout().is_terminal() {
         print!("\r\x1b[K{text}");
@@ -156,7 +156,7 @@ pub fn progress(text: &str) {
     }
 }
 
-/// Takes the line of [`progress`] away.
+/// Removes the line of [`progress`].
 pub fn clear() {
     progress("");
 }

@@ -1,13 +1,12 @@
-//! Runs Tokio's own tests, unchanged, on pointsman, and compares the outcome with what is expected.
+//! Runs Tokio's own tests, unchanged, on pointsman, and compares the outcomes with the expected ones.
 //!
 //! ```text
 //! cargo run --release -- [--update] [--unstable] [--limit SECONDS] [FILE]...
 //! ```
 //!
-//! Without a `FILE` (`sync_mpsc`, say) all files are run. `--update` writes `expectations.toml` anew: reasons
-//! that stand there are kept. `--unstable` compiles with `--cfg tokio_unstable`, and only the files that ask
-//! for it; what is expected of them stands in `unstable.toml`. The exit code is 1 if a test has failed that is
-//! expected to pass.
+//! Without a `FILE` (such as `sync_mpsc`) all files are run. `--update` rewrites `expectations.toml` and keeps its
+//! reasons. `--unstable` compiles with `--cfg tokio_unstable`, and only the files that need it, whose expectations are
+//! in `unstable.toml`. The exit code is 1 if a test fails that is expected to pass.
 
 mod expectations;
 mod outcomes;

@@ -9,17 +9,17 @@ use conformance::{Result, progress};
 use crate::expectations::Expectations;
 use crate::sources::{self, Suite};
 
-/// What a test has come to.
+/// The outcome of a test.
 pub(crate) enum Verdict {
     Ran(Outcome),
-    /// It has failed, and has passed when it was run again, alone.
+    /// Failed, and passed when it was run again alone.
     PassedAgain(String),
-    /// Tokio itself leaves it out.
+    /// Ignored by Tokio itself.
     Ignored,
     NotApplicable,
 }
 
-/// Runs the tests of a file. In the order of the program, with what they have come to.
+/// Runs the tests of a file. Returns their outcomes, in the program's order.
 pub(crate) fn all(
     suite: &Suite,
     file: &sources::File,

@@ -1,4 +1,4 @@
-//! Tells what has come of it: a line for each file, then what differs from the expectations, then the sum.
+//! Prints the results: a line for each file, then the deviations from the expectations, then the totals.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Report {
     unsteady: Vec<String>,
     improved: Vec<String>,
     outdated: Vec<String>,
-    /// What to write into the list: the failures of each file that was looked at.
+    /// The failures of each file that was run, to be written to the list.
     failures: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -43,7 +43,7 @@ impl Report {
         self.not_applicable += not_applicable;
     }
 
-    /// A file that does not compile: all that it declares has failed.
+    /// A file that does not compile: all tests that it declares have failed.
     pub(crate) fn not_compiled(&mut self, file: &File, error: &str, expectations: &Expectations) {
         let name = &file.name;
         if expectations.not_applicable(name, "*").is_some() {
@@ -112,14 +112,14 @@ impl Report {
         self.failures.insert(name.clone(), failures);
     }
 
-    /// Brings the list up to date with what was found.
+    /// Updates the list with the results.
     pub(crate) fn update(&self, expectations: &mut Expectations) {
         for (file, failures) in &self.failures {
             expectations.set_fails(file, failures);
         }
     }
 
-    /// Tells the rest. True if there is no step back from these expectations.
+    /// Prints the rest. Returns whether there is no regression.
     pub(crate) fn finish(self) -> bool {
         let lists = [
             ("Steps back: these are expected to pass", &self.steps_back),

@@ -1,4 +1,4 @@
-//! Runs the tests of a program, each in a process of its own with a limit of time.
+//! Runs the tests of a program, each in its own process with a time limit.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::Result;
 /// How many run at once: each has threads of its own, and some measure time.
 const AT_ONCE: usize = 2;
 
-/// What has become of a test.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has passed.
+    /// Passed.
     Passed,
-    /// Why it has not.
+    /// The reason of the failure.
     Failed(String),
-    /// It took longer than the limit.
+    /// Exceeded the time limit.
     Hung,
 }
 
@@ -27,21 +27,21 @@ pub enum Outcome {
 pub struct Test {
     /// Its name, with its modules.
     pub name: String,
-    /// Whether its authors leave it out.
+    /// Whether it is marked as ignored.
     pub ignored: bool,
 }
 
-/// A program of tests.
+/// A test program.
 pub struct Program<'a> {
-    /// It.
+    /// The executable.
     pub binary: &'a Path,
-    /// The folder that it is run in.
+    /// Its working directory.
     pub folder: &'a Path,
-    /// What it finds in its environment besides.
+    /// Additional environment variables.
     pub environment: &'a [(String, String)],
-    /// Where the outputs of its tests go.
+    /// The folder for its tests' outputs.
     pub logs: PathBuf,
-    /// How long a test may take.
+    /// The time limit of a test.
     pub limit: Duration,
 }
 
@@ -103,7 +103,7 @@ impl Program<'_> {
     }
 }
 
-/// Runs a command with its output in a file. It is ended if it takes longer than the limit.
+/// Runs a command with its output in a file. Kills it after the time limit.
 pub fn limited(mut command: Command, log: &Path, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
@@ -130,7 +130,7 @@ pub fn limited(mut command: Command, log: &Path, limit: Duration) -> Result<Opti
     }
 }
 
-/// Calls the function for each item, a few at once. What comes out is in the order of the items.
+/// Calls the function for each item, a few at once. Returns the results in the items' order.
 pub fn each<T: Sync, R: Send>(
     items: &[T],
     function: impl Fn(usize, &T) -> Result<R> + Sync,
@@ -163,7 +163,7 @@ pub fn each<T: Sync, R: Send>(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// What has gone wrong: the last panic of the thread of this name, or else of any thread.
+/// The cause of a failure: the last panic of the thread of this name, or else of any thread.
 pub fn reason(output: &str, name: &str) -> String {
     let lines: Vec<&str> = output.lines().map(str::trim).collect();
     let last = |what: &str| {
@@ -173,7 +173,7 @@ pub fn reason(output: &str, name: &str) -> String {
     };
     let panic = last(&format!("thread '{name}'")).or_else(|| last("thread '"));
     let text = match panic {
-        // What is compared may be very long.
+        // Compared values may be very long.
         Some(place) => lines[place + 1..]
             .iter()
             .take_while(|line| {

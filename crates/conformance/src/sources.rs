@@ -1,17 +1,17 @@
-//! Finds the sources of the Tokio that cargo has downloaded, and lays its tests out in the build folder.
+//! Finds the sources of the Tokio that cargo has downloaded, and copies its tests to the build folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use conformance::{Result, Runtime, Workspace, files, package, place};
 
-/// Others include it.
+/// Included by others.
 const SHARED: &str = "_require_full";
 
-/// One file of tests.
+/// A test file.
 pub(crate) struct File {
     pub(crate) name: String,
-    /// How many tests its text declares, for when it cannot be compiled.
+    /// The number of tests that its text declares, used if it does not compile.
     pub(crate) declared: usize,
 }
 
@@ -22,8 +22,8 @@ pub(crate) struct Suite {
     pub(crate) files: Vec<File>,
 }
 
-/// Copies the tests, all or those of some files, and writes the package around them. `unstable` leaves out the
-/// files that have nothing which needs `--cfg tokio_unstable`.
+/// Copies all tests or those of some files, and generates their package. `unstable` omits the files that do not need
+/// `--cfg tokio_unstable`.
 pub(crate) fn collect(home: &Path, wanted: &[String], unstable: bool) -> Result<Suite> {
     let workspace = Workspace::read(home)?;
     let tokio = workspace.package("tokio")?;
@@ -76,7 +76,7 @@ pub(crate) fn collect(home: &Path, wanted: &[String], unstable: bool) -> Result<
     })
 }
 
-/// Counts the attributes that make a function a test.
+/// Counts the attributes that declare a test.
 fn declared(text: &str) -> usize {
     text.lines()
         .filter(|line| {

@@ -1,12 +1,12 @@
-//! Runs what is built on Tokio on pointsman: the tests that packages of the registry carry, and a program for
-//! each of them, both on Tokio and, with the two lines of the patch, on pointsman.
+//! Runs packages built on Tokio on pointsman: the tests of registry packages, and a program for each of them, both on
+//! Tokio and, with the two lines of the patch, on pointsman.
 //!
 //! ```text
 //! cargo run --release -- [--update] [PACKAGE]...
 //! ```
 //!
-//! Without a `PACKAGE` all are tried. `--update` writes `packages.lock`, which pins what the tests of the
-//! packages need besides. The exit code is 1 if something fails on pointsman that passes on Tokio.
+//! Without a `PACKAGE` all are run. `--update` writes `packages.lock`, which pins the additional dependencies of the
+//! packages' tests. The exit code is 1 if something fails on pointsman that passes on Tokio.
 
 mod packages;
 mod report;

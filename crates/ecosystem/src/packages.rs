@@ -1,12 +1,11 @@
-//! What is tried, and with which features.
+//! The packages to run, and their features.
 //!
-//! Each of these is a dependency of `programs`, whose lock file says which version it is, and has a program of
-//! its name there.
+//! Each package is a dependency of `programs`, whose lock file sets its version, and has a program of its name there.
 
 /// A package of the registry.
 pub(crate) struct Package {
     pub(crate) name: &'static str,
-    /// Those that its tests are compiled with, and no others.
+    /// The features that its tests are compiled with, and no others.
     pub(crate) features: &'static str,
     /// Whether its program needs a Redis.
     pub(crate) needs_redis: bool,
@@ -30,7 +29,7 @@ pub(crate) const PACKAGES: [Package; 15] = [
     package("hyper-util", "full"),
     package("tower", "full"),
     package("tower-http", "full"),
-    // Its tests have an attribute of their own, which this package has.
+    // Its tests use an attribute of their own, which this package provides.
     package(
         "axum",
         "default,http2,macros,multipart,ws,axum-macros/__private",

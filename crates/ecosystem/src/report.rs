@@ -1,24 +1,24 @@
-//! Tells what has come of it: a line for each package, then what passes on Tokio and not on pointsman.
+//! Prints the results: a line for each package, then what passes on Tokio and fails on pointsman.
 
 use conformance::clear;
 use conformance::run::Outcome;
 
 use crate::trial::Tests;
 
-/// What a package has come to on one runtime.
+/// The outcome of a package on one runtime.
 pub(crate) struct Side {
     pub(crate) tests: Tests,
-    /// None if what it talks to is not installed here.
+    /// None if a server that it needs is not installed.
     pub(crate) program: Option<Outcome>,
 }
 
-/// How many tests of a package that fail on Tokio are named.
+/// The number of tests failing on Tokio that are named per package.
 const SHOWN: usize = 3;
 
 #[derive(Default)]
 pub(crate) struct Report {
     steps_back: Vec<String>,
-    /// What does not pass on Tokio.
+    /// What fails on Tokio.
     notes: Vec<String>,
     passed: [usize; 2],
     programs: [usize; 2],
@@ -72,7 +72,7 @@ impl Report {
                 )),
             }
         }
-        // Some packages leave out what most of their tests read.
+        // Some packages are published without the files that most of their tests read.
         let others = fail_on_tokio.len().saturating_sub(SHOWN);
         self.notes.extend(fail_on_tokio.into_iter().take(SHOWN));
         if others > 0 {
@@ -97,7 +97,7 @@ impl Report {
         }
     }
 
-    /// Tells the rest. True if all that passes on Tokio passes on pointsman.
+    /// Prints the rest. Returns whether all that passes on Tokio passes on pointsman.
     pub(crate) fn finish(self) -> bool {
         for (title, lines) in [
             ("Steps back: these pass on Tokio", &self.steps_back),

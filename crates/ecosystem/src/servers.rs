@@ -1,7 +1,6 @@
-//! The servers that programs talk to: each on a free port of this machine, with its data in a temporary folder.
+//! The servers that programs connect to: each on a free port of this machine, with its data in a temporary folder.
 //!
-//! Invariant: a server ends, and its folder is removed, when its value is dropped, and also when this process ends
-//! before, however that comes.
+//! Invariant: a server stops, and its folder is removed, when its value is dropped or this process ends, in any way.
 
 use std::fs;
 use std::io::Write;
@@ -14,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use conformance::Result;
 
-/// How long one may take to start.
+/// The time limit of a server's start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Outlives whoever has started it: reads processes, one a line, and when there is no more to read ends them and
-/// removes the folder. Those that they have started may write for a moment more.
+/// Outlives its parent: reads process ids, one per line, and at the end of input kills the processes and removes the
+/// folder. Their children may keep writing for a moment.
 const REMOVE_AT_END: &str = r#"trap "" HUP INT TERM
 while read -r process; do processes="$processes $process"; done
 [ -z "$processes" ] || kill -KILL $processes
@@ -27,12 +26,12 @@ rm -rf "$1" || { sleep 1; rm -rf "$1"; }"#;
 pub(crate) struct Server {
     process: Child,
     folder: Folder,
-    /// Its address, as programs are told it.
+    /// Its address, in the form that programs expect.
     pub(crate) variable: (String, String),
 }
 
 impl Server {
-    /// Redis, or Valkey; none if neither is installed.
+    /// Redis or Valkey; none if neither is installed.
     pub(crate) fn redis() -> Result<Option<Self>> {
         let Some(program) = find("redis-server").or_else(|| find("valkey-server")) else {
             return Ok(None);
@@ -60,7 +59,7 @@ impl Server {
             return Ok(None);
         };
         let (folder, port) = (Folder::new("postgres")?, free_port()?);
-        // It refuses to be run by root.
+        // It refuses to run as root.
         let user = is_root().then(|| owner_for(&folder.path)).transpose()?;
         let as_user = |program: &Path| match user {
             Some((user, group)) => {
@@ -135,7 +134,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The process ends when the folder is removed, and before that.
+    /// Kills the process before the folder is removed.
     fn belongs_to(&mut self, process: &Child) -> Result<()> {
         let to_remover = self.remover.stdin.as_mut();
         let to_remover = to_remover.ok_or("the folder is removed already")?;
@@ -202,7 +201,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
 
-/// Gives the folder to the user that Postgres's package has made: user and group.
+/// Gives the folder to the user and group that Postgres's package has created.
 fn owner_for(folder: &Path) -> Result<(u32, u32)> {
     let users = fs::read_to_string("/etc/passwd")?;
     let fields = users

@@ -1,4 +1,4 @@
-//! Runs what was built of one package on one runtime.
+//! Runs the built tests and program of one package on one runtime.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use conformance::{Result, progress};
 
 use crate::workspace::{ALL, Built, Workspace};
 
-/// How long a test or a program may take.
+/// The time limit of a test or program.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A test: its program and its name.
 pub(crate) type Test = (String, String);
 
-/// What the tests of a package have come to.
+/// The outcomes of a package's tests.
 #[derive(Default)]
 pub(crate) struct Tests {
     pub(crate) outcomes: BTreeMap<Test, Outcome>,
@@ -24,7 +24,7 @@ pub(crate) struct Tests {
 }
 
 impl Tests {
-    /// Whether it is why the tests of a program are missing.
+    /// Whether it explains why a program's tests are missing.
     pub(crate) fn is_not_compiled(&self, program: &str) -> bool {
         self.not_compiled.contains_key(program) || self.not_compiled.contains_key(ALL)
     }
@@ -56,7 +56,7 @@ pub(crate) fn tests(
         tests.retain(|test| !test.ignored);
         let ran = run::each(&tests, |number, test| {
             progress(&format!("{package} {name} {}/{}", number + 1, tests.len()));
-            // What has failed gets a second chance, as some depend on time.
+            // Failed tests are run once more, as some depend on time.
             match program.run(&test.name)? {
                 Outcome::Failed(_) => program.run(&test.name),
                 outcome => Ok(outcome),

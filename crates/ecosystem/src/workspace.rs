@@ -1,6 +1,6 @@
-//! The workspace that everything is built in, in the build folder: once on Tokio, once on pointsman.
+//! The workspace in the build folder in which everything is built: once on Tokio, once on pointsman.
 //!
-//! Invariant: the two differ in nothing but the two lines of the patch.
+//! Invariant: the two differ only in the two lines of the patch.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +15,10 @@ pub(crate) struct Workspace {
     target: PathBuf,
 }
 
-/// What stands for all programs, when a library that they need does not compile.
+/// Stands for all programs when a library that they need does not compile.
 pub(crate) const ALL: &str = "everything";
 
-/// What cargo has made of something: the programs by name, and what does not compile with the reason.
+/// The result of a build: the programs by name, and what does not compile, with the reason.
 #[derive(Default)]
 pub(crate) struct Built {
     pub(crate) programs: BTreeMap<String, PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct Built {
 }
 
 impl Workspace {
-    /// Lays it out. `packages` are copied as cargo has unpacked them.
+    /// Generates the workspace. `packages` are copied as cargo has unpacked them.
     pub(crate) fn new(
         runtime: Runtime,
         home: &Path,
@@ -53,10 +53,10 @@ impl Workspace {
         for (name, package) in packages {
             copy(&package.sources, &workspace.package(name))?;
         }
-        // Some tests read this one from the root of their repository, which is above the package.
+        // Some tests read this file from the root of their repository, which is above the package.
         let readme = fs::read(workspace.package("tower-http").join("README.md"))?;
         place(&workspace.folder.join("packages/README.md"), &readme)?;
-        // Cargo adds what the tests of the packages need besides.
+        // Cargo adds the additional dependencies of the packages' tests.
         let lock = workspace.folder.join("Cargo.lock");
         let pinned =
             fs::read(home.join("packages.lock")).or_else(|_| fs::read(home.join("Cargo.lock")))?;
@@ -66,17 +66,17 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// The lock file that cargo has completed.
+    /// The lock file as completed by cargo.
     pub(crate) fn lock(&self) -> PathBuf {
         self.folder.join("Cargo.lock")
     }
 
-    /// Where a package is.
+    /// The folder of a package.
     pub(crate) fn package(&self, name: &str) -> PathBuf {
         self.folder.join("packages").join(name)
     }
 
-    /// Where the outputs of what is run go.
+    /// The folder for outputs of runs.
     pub(crate) fn logs(&self, name: &str) -> PathBuf {
         self.folder.join("output").join(name)
     }
@@ -86,7 +86,7 @@ impl Workspace {
         self.build(&self.folder.join("programs"), &["--bins"], &["bin"])
     }
 
-    /// Builds the tests of a package: those of its library, and those in files of their own.
+    /// Builds the tests of a package: those of its library and those in separate files.
     pub(crate) fn tests(&self, name: &str, features: &str) -> Built {
         let arguments = ["--tests", "--no-default-features", "--features", features];
         self.build(&self.package(name), &arguments, &["lib", "test"])
@@ -112,7 +112,7 @@ impl Workspace {
                     }
                 }
             }
-            // Its first lines say what and where.
+            // The first lines contain the error and its location.
             Err(error) => {
                 let text = error.to_string();
                 let lines: Vec<_> = text.lines().take(3).map(str::trim).collect();
@@ -123,7 +123,7 @@ impl Workspace {
     }
 }
 
-/// The manifest of a package without what counts at the root of a workspace only, and is warned of elsewhere.
+/// The manifest of a package without sections that only apply to a workspace's root, about which cargo warns elsewhere.
 fn member(manifest: &str) -> String {
     let mut kept = String::new();
     let mut inside_profile = false;
@@ -139,7 +139,7 @@ fn member(manifest: &str) -> String {
     kept
 }
 
-/// Copies the files of a package, as far as they have changed.
+/// Copies the files of a package that have changed.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

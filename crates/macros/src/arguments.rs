@@ -1,6 +1,6 @@
-//! What stands between the parentheses of an attribute.
+//! The arguments of the attributes.
 //!
-//! Invariant: an error names the argument, what was given and what was expected, and points there.
+//! Invariant: an error names the argument, the value and what was expected, and points to it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -8,14 +8,14 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, Ident, Lit, LitBool, LitInt, LitStr, Path, Result, Token};
 
-/// Which attribute it is.
+/// The attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Main,
     Test,
 }
 
-/// Which runtime runs the function.
+/// The runtime that runs the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flavor {
     MultiThread,
@@ -25,13 +25,13 @@ enum Flavor {
 
 const NAMES: &str = "`flavor`, `worker_threads`, `start_paused`, `name` or `crate`";
 
-/// One argument: its value, and where it stands.
+/// An argument's value and its span.
 struct Given<T> {
     value: T,
     span: Span,
 }
 
-/// The arguments as they were written.
+/// The parsed arguments.
 #[derive(Default)]
 pub(crate) struct Arguments {
     flavor: Option<Given<Flavor>>,
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     path: Option<Given<Path>>,
 }
 
-/// Keeps the value of an argument which may be given once.
+/// Stores the value of an argument that may be given once.
 fn keep<T>(place: &mut Option<Given<T>>, name: &Ident, value: T) -> Result<()> {
     if place.is_some() {
         return Err(Error::new(
@@ -56,7 +56,7 @@ fn keep<T>(place: &mut Option<Given<T>>, name: &Ident, value: T) -> Result<()> {
     Ok(())
 }
 
-/// The error for a value that will not do.
+/// The error for an invalid value.
 fn unexpected(name: &Ident, given: &impl ToTokens, expected: &str) -> Error {
     Error::new_spanned(
         given,
@@ -139,8 +139,8 @@ impl Arguments {
         }
     }
 
-    /// Checks what depends on the flavor, and writes how the runtime is built: that of `library`, unless
-    /// another is given.
+    /// Checks what depends on the flavor, and generates the code that builds the runtime, of `library` unless another
+    /// crate is given.
     pub(crate) fn runtime(&self, kind: Kind, library: &TokenStream) -> Result<TokenStream> {
         let flavor = match (&self.flavor, kind) {
             (Some(flavor), _) => flavor.value,

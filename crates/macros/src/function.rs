@@ -1,7 +1,6 @@
-//! The function that comes out of an attribute.
+//! The function that an attribute generates.
 //!
-//! The body is not parsed, only passed on: it costs no time here, and mistakes in it are the compiler's to
-//! tell.
+//! The body is not parsed, only passed on: this saves time, and the compiler reports its errors.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -26,7 +25,7 @@ impl Parse for Function {
         if body.delimiter() != Delimiter::Brace {
             return Err(Error::new(body.span(), "expected the body of the function"));
         }
-        // An async block takes no attributes: they go to the function, where they mean the same.
+        // Async blocks take no attributes: they are put on the function, where they have the same meaning.
         let separate = |content: ParseStream<'_>| {
             let inner = content.call(Attribute::parse_inner)?;
             Ok((inner, content.parse::<TokenStream>()?))
@@ -47,7 +46,7 @@ impl Parse for Function {
     }
 }
 
-/// Writes the function, and the error if there is one: it may still be called then.
+/// Generates the function, followed by an error if there is one: the function can then still be called.
 pub(crate) fn expand(
     kind: Kind,
     library: &TokenStream,
@@ -107,7 +106,7 @@ fn check(kind: Kind, function: &Function) -> Result<()> {
     }
 }
 
-/// Whether it is the compiler's own `#[test]`, by any of its paths.
+/// Whether it is the built-in `#[test]`, by any of its paths.
 fn is_test(attribute: &Attribute) -> bool {
     let Meta::Path(path) = &attribute.meta else {
         return false;
@@ -124,7 +123,7 @@ fn is_test(attribute: &Attribute) -> bool {
     }
 }
 
-/// Whether a `dyn Future` with this output can be written down.
+/// Whether a `dyn Future` with this output type can be named.
 fn can_be_named(output: &Type) -> bool {
     fn has_opaque(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
@@ -136,8 +135,7 @@ fn can_be_named(output: &Type) -> bool {
     !matches!(output, Type::Never(_)) && !has_opaque(output.to_token_stream())
 }
 
-/// Where the last statement begins: there the compiler tells that what comes out is not what the function
-/// returns.
+/// The span of the last statement, where the compiler reports a mismatched return type.
 fn last_statement(body: &Group) -> Span {
     let mut begins = None;
     let mut ended = true;
@@ -169,8 +167,8 @@ fn write(kind: Kind, function: Function, runtime: &TokenStream) -> TokenStream {
         ReturnType::Type(_, output) if can_be_named(output) => Some(output.to_token_stream()),
         ReturnType::Type(..) => None,
     };
-    // The body stays in this function's frame, and `block_on` gets a reference of a type that all functions
-    // with the same output share: it is compiled once for them.
+    // The body stays in this function's frame, and `block_on` gets a reference of a type that all functions with the
+    // same output share: it is compiled once for them.
     let future = match output {
         Some(output) => quote_spanned! {span=>
             let mut #name = ::core::pin::pin!(async #body);
@@ -184,7 +182,7 @@ fn write(kind: Kind, function: Function, runtime: &TokenStream) -> TokenStream {
         #test
         #visibility #signature {
             #future
-            // `return`, so that a function which never returns may be written like this, too.
+            // `return`, so that a function that never returns works too.
             #[allow(clippy::expect_used, clippy::needless_return, clippy::diverging_sub_expression)]
             {
                 return #runtime
@@ -199,22 +197,22 @@ fn write(kind: Kind, function: Function, runtime: &TokenStream) -> TokenStream {
 mod tests {
     use super::*;
 
-    /// What comes out.
+    /// The generated code.
     fn text(kind: Kind, arguments: &str, item: &str) -> String {
         let [arguments, item] = [arguments, item].map(|it| it.parse().unwrap());
         expand(kind, &quote!(::library), arguments, item).to_string()
     }
 
-    /// What comes out, without spaces.
+    /// The generated code, without spaces.
     fn expanded(kind: Kind, arguments: &str, item: &str) -> String {
         text(kind, arguments, item).replace(' ', "")
     }
 
-    /// The text of the only error.
+    /// The message of the only error.
     fn error(kind: Kind, arguments: &str, item: &str) -> String {
         let expanded = text(kind, arguments, item);
         assert_eq!(expanded.matches("compile_error").count(), 1, "{expanded}");
-        // The error is the last thing that is written.
+        // The error is generated last.
         let (_, text) = expanded.split_once("compile_error ! {").unwrap();
         let literal: syn::LitStr =
             syn::parse_str(text.trim().trim_end_matches('}').trim()).unwrap();

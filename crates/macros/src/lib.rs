@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Invariant: whatever the attribute's arguments are, a function comes out, so that one mistake is told once
-//! and not again wherever the function is called.
+//! Invariant: the attribute generates a function for any arguments, so that a mistake is reported once and not again at
+//! each call.
 
 mod arguments;
 mod function;
@@ -11,24 +11,24 @@ use quote::quote;
 
 use arguments::Kind;
 
-/// Makes an async function an ordinary one, which builds a runtime and runs its body there.
+/// Turns an async function into an ordinary one that builds a runtime and runs the body on it.
 ///
-/// It need not be `main`, may have parameters and may return anything; but `main` itself has no parameters.
-/// The runtime ends when the body does, and what it has spawned is dropped: wait for what matters.
+/// The function need not be `main`, and may have parameters (except `main` itself) and any return type. The runtime
+/// shuts down when the body returns and drops the tasks that it has spawned: await those that matter.
 ///
 /// # Arguments
 /// | Argument | Default | Meaning |
 /// |---|---|---|
 /// | `flavor = "multi_thread"` | yes | workers on several threads |
-/// | `flavor = "current_thread"` | | everything on the thread that calls |
-/// | `flavor = "local"` | | the same, and futures that are not `Send` can be spawned |
-/// | `worker_threads = 4` | one for each processor | how many workers there are; only of `"multi_thread"` |
-/// | `start_paused = true` | `false` | whether the clock stands still; not of `"multi_thread"` |
+/// | `flavor = "current_thread"` | | everything on the calling thread |
+/// | `flavor = "local"` | | the same, and `!Send` futures can be spawned |
+/// | `worker_threads = 4` | one per processor | the number of workers; `"multi_thread"` only |
+/// | `start_paused = true` | `false` | whether the clock is paused; not with `"multi_thread"` |
 /// | `name = "workers"` | none | the name of the runtime |
-/// | `crate = "renamed"` | `"::pointsman"` | the path of the crate where this function is |
+/// | `crate = "renamed"` | `"::pointsman"` | the path of the crate at this function |
 ///
 /// # Panics
-/// The function panics if the runtime cannot be built, and if it is called within a runtime.
+/// The generated function panics if the runtime cannot be built, or if it is called within a runtime.
 ///
 /// # Examples
 /// ```
@@ -38,7 +38,7 @@ use arguments::Kind;
 /// }
 /// ```
 ///
-/// This is what comes out, but for the name:
+/// The example is expanded to the following, except for the name:
 ///
 /// ```
 /// # start();
@@ -63,10 +63,10 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-/// Makes an async function a test, which builds a runtime of its own and runs its body there.
+/// Turns an async function into a test that builds a runtime and runs the body on it.
 ///
-/// The arguments are those of [`macro@main`], but the default is `flavor = "current_thread"`. Other attributes
-/// of tests (`#[should_panic]`, `#[ignore]`) can stand beside it, `#[test]` cannot.
+/// Takes the arguments of [`macro@main`], with the default `flavor = "current_thread"`. Can be combined with other test
+/// attributes (`#[should_panic]`, `#[ignore]`), but not with `#[test]`.
 ///
 /// # Examples
 /// ```
@@ -96,8 +96,8 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-/// [`macro@main`] as `tokio::main`: the crate is the one that is called `tokio` where the function is, as
-/// Tokio's own has it, so that a library can hand the crate on by that name.
+/// [`macro@main`] as `tokio::main`: uses the crate named `tokio` at the function, as Tokio's own attribute does, so
+/// that a library can re-export the crate under that name.
 #[proc_macro_attribute]
 pub fn tokio_main(arguments: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(Kind::Main, &quote!(tokio), arguments.into(), item.into()).into()

@@ -40,7 +40,7 @@ fn the_standard_streams_survive_a_panic() {
 }
 
 #[test]
-fn what_else_survives_a_panic() {
+fn other_tasks_survive_a_panic() {
     use pointsman::runtime::{Handle, Runtime};
     use pointsman::sync::{Notify, mpsc};
     use pointsman::task::JoinHandle;

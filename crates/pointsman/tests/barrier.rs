@@ -1,4 +1,4 @@
-//! The barrier.
+//! `Barrier`.
 
 #![cfg(not(loom))]
 
@@ -10,11 +10,11 @@ use pointsman::sync::Barrier;
 use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready};
 
-/// How often threads meet; fewer where each step is checked.
+/// How often threads meet; fewer times where each step is checked (miri).
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 500 };
 
 #[test]
-fn nobody_goes_on_before_all_have_arrived() {
+fn no_task_continues_before_all_have_arrived() {
     let barrier = Barrier::new(3);
     for _ in 0..2 {
         let mut first = spawn(barrier.wait());
@@ -29,7 +29,7 @@ fn nobody_goes_on_before_all_have_arrived() {
 }
 
 #[test]
-fn who_waits_for_the_next_round_is_not_let_go_with_this_one() {
+fn waiters_for_the_next_round_are_not_released_with_this_one() {
     let barrier = Barrier::new(2);
     let mut slow = spawn(barrier.wait());
     assert_pending!(slow.poll());
@@ -41,7 +41,7 @@ fn who_waits_for_the_next_round_is_not_let_go_with_this_one() {
 }
 
 #[test]
-fn who_gives_up_counts_as_arrived_once_polled() {
+fn a_cancelled_waiter_counts_as_arrived_once_polled() {
     let barrier = Barrier::new(2);
     drop(barrier.wait());
     let mut given_up = spawn(barrier.wait());
@@ -51,7 +51,7 @@ fn who_gives_up_counts_as_arrived_once_polled() {
 }
 
 #[test]
-fn none_and_one_wait_for_nobody() {
+fn barriers_of_zero_and_one_do_not_wait() {
     for size in [0, 1] {
         let barrier = Barrier::new(size);
         assert!(block_on(barrier.wait()).is_leader());

@@ -1,4 +1,4 @@
-//! Channels whose messages go to all receivers, as their users see them.
+//! `broadcast` through the public API.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Each receiver is a queue that loses its oldest messages when it holds more than the channel keeps.
+    /// A model: each receiver is a queue that loses its oldest messages when it exceeds the channel's capacity.
     #[test]
     fn receivers_are_queues_that_lose_the_oldest(
         capacity in 1..20_usize,
@@ -62,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn threads_receive_or_are_told_what_they_missed() {
+fn threads_receive_or_learn_how_much_they_missed() {
     let count = if cfg!(miri) { 100 } else { 20_000 };
     let (tx, rx) = channel(8);
     let threads: Vec<_> = (0..3)
@@ -94,7 +94,7 @@ fn threads_receive_or_are_told_what_they_missed() {
 }
 
 #[test]
-fn one_who_gives_up_is_forgotten_and_the_others_are_woken() {
+fn a_cancelled_waiter_is_removed_and_the_others_are_woken() {
     let (tx, rx) = channel(4);
     let mut receivers: Vec<_> = (0..100).map(|_| rx.resubscribe()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| spawn(rx.recv())).collect();
@@ -112,7 +112,7 @@ fn one_who_gives_up_is_forgotten_and_the_others_are_woken() {
 }
 
 #[test]
-fn one_who_waits_again_waits_for_the_next() {
+fn a_second_wait_waits_for_the_next_round() {
     let (tx, mut rx) = channel(4);
     for number in 0..3 {
         let mut wait = spawn(rx.recv());
@@ -125,7 +125,7 @@ fn one_who_waits_again_waits_for_the_next() {
 }
 
 #[test]
-fn a_message_goes_with_the_last_who_is_to_have_it() {
+fn a_message_is_dropped_after_its_last_receiver() {
     let value = Arc::new(());
     let (tx, mut first) = channel(4);
     let second = tx.subscribe();
@@ -177,7 +177,7 @@ fn closed_waits_for_the_last_receiver_each_time() {
 }
 
 #[test]
-fn what_was_sent_is_received_after_the_end() {
+fn sent_values_are_received_after_closing() {
     let (tx, mut rx) = channel(2);
     tx.send(1).unwrap();
     drop(tx);

@@ -1,4 +1,4 @@
-//! Files: what is where when a call is cancelled, when the disk is full, and when the runtime ends.
+//! Files when a call is cancelled, the disk is full, or the runtime shuts down.
 
 #![cfg(all(feature = "fs", feature = "io-util"))]
 
@@ -19,7 +19,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Polls once and drops. Whether it was over.
+/// Polls once and drops the future. Returns whether it was ready.
 fn begin_and_drop(future: impl Future) -> bool {
     pin!(future)
         .poll(&mut Context::from_waker(Waker::noop()))
@@ -37,20 +37,20 @@ async fn a_file_without_bytes_is_at_its_end_at_once() {
     for _ in 0..2 {
         assert_eq!(file.read(&mut [0; 8]).await.unwrap(), 0);
     }
-    // The end is where it is now, not where it was.
+    // The end is the current one, not the end at the time of the call.
     file.write_all(b"more").await.unwrap();
     file.rewind().await.unwrap();
     let mut text = String::new();
     file.read_to_string(&mut text).await.unwrap();
     assert_eq!(text, "more");
-    // Nothing that was asked for is not the end.
+    // An empty read is not the end of the file.
     file.rewind().await.unwrap();
     assert_eq!(file.read(&mut []).await.unwrap(), 0);
     assert_eq!(file.read(&mut [0; 8]).await.unwrap(), 4);
 }
 
 #[pointsman::test]
-async fn a_large_file_comes_back_as_it_was() {
+async fn a_large_file_is_read_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large");
     let bytes: Vec<u8> = (0..5_000_000_u32)
@@ -81,7 +81,7 @@ async fn a_folder_is_no_file() {
 
 #[cfg(target_os = "linux")]
 #[pointsman::test]
-async fn a_full_disk_is_told_once_and_the_file_stays_usable() {
+async fn a_full_disk_is_reported_once_and_the_file_stays_usable() {
     let mut file = OpenOptions::new();
     let mut file = file.read(true).write(true).open("/dev/full").await.unwrap();
     for _ in 0..2 {
@@ -95,7 +95,7 @@ async fn a_full_disk_is_told_once_and_the_file_stays_usable() {
     file.write_all(b"hello").await.unwrap();
     let error = file.write(b"more").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StorageFull);
-    // What does not write keeps the error for what does.
+    // Operations that do not write keep the error for the next that does.
     file.write_all(b"hello").await.unwrap();
     let mut zeros = [1; 4];
     file.read_exact(&mut zeros).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_full_disk_is_told_once_and_the_file_stays_usable() {
     file.flush().await.unwrap();
 }
 
-/// Of a file that Linux gives to none but those who can wait, so that a read takes a job.
+/// Makes reads of this file take a job: Linux refuses to read it without waiting.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_cancelled_read_loses_no_bytes_and_moves_nothing() {
@@ -123,7 +123,7 @@ fn a_cancelled_read_loses_no_bytes_and_moves_nothing() {
         file.read_exact(&mut head).await.unwrap();
         assert_eq!(head, all[..5]);
 
-        // The only thread is taken, so that the read has not ended when it is cancelled.
+        // The only thread is occupied, so the read has not completed when it is cancelled.
         let cancel_read = |file: &mut File| {
             let (go, wait) = std::sync::mpsc::channel::<()>();
             drop(spawn_blocking(move || wait.recv()));
@@ -131,13 +131,13 @@ fn a_cancelled_read_loses_no_bytes_and_moves_nothing() {
             drop(go);
         };
 
-        // The next read gets the bytes, also in parts.
+        // The next reads return the bytes, also in parts.
         cancel_read(&mut file);
         let mut rest = [0; 4];
         file.read_exact(&mut rest).await.unwrap();
         assert_eq!(rest, all[5..9]);
 
-        // What asks for the position, or sets it, goes from where the reader is.
+        // Operations that use or set the position start from the reader's.
         assert_eq!(file.stream_position().await.unwrap(), 9);
         cancel_read(&mut file);
         assert_eq!(file.seek(SeekFrom::Current(-2)).await.unwrap(), 7);
@@ -149,14 +149,14 @@ fn a_cancelled_read_loses_no_bytes_and_moves_nothing() {
     });
 }
 
-/// A socket as a file: what reads or writes it waits for the other side.
+/// A socket as a file: reads and writes wait for the peer.
 #[cfg(unix)]
 fn slow_file() -> (File, std::os::unix::net::UnixStream) {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     (File::from(std::os::fd::OwnedFd::from(ours)), theirs)
 }
 
-/// More than a socket takes before it is read.
+/// More than a socket accepts before the peer reads.
 #[cfg(unix)]
 const MUCH: usize = 2 * 1024 * 1024;
 
@@ -169,11 +169,11 @@ async fn a_read_that_was_cancelled_while_it_waits_is_there_for_the_next() {
     for _ in 0..3 {
         assert!(!begin_and_drop(file.read(&mut bytes)));
     }
-    // A file whose job runs is not to be had.
+    // A file with a running job is not returned.
     let mut file = file.try_into_std().unwrap_err();
     other.write_all(b"hello").unwrap();
     assert_eq!(file.read(&mut bytes[..2]).await.unwrap(), 2);
-    // What comes later is not read before the rest.
+    // Later data is not read before the rest.
     other.write_all(b"world").unwrap();
     assert_eq!(file.read(&mut bytes[2..]).await.unwrap(), 3);
     assert_eq!(file.read(&mut bytes[5..]).await.unwrap(), 3);
@@ -216,7 +216,7 @@ fn the_end_of_the_runtime_waits_for_the_write_of_a_file_that_was_dropped() {
         drop(file);
         let end = std::thread::spawn(move || drop(runtime));
         let mut all = Vec::new();
-        // The other end is closed when the job has gone.
+        // The peer sees the end once the job has ended.
         other.read_to_end(&mut all).unwrap();
         assert_eq!(all, vec![1; MUCH]);
         end.join().unwrap();
@@ -224,7 +224,7 @@ fn the_end_of_the_runtime_waits_for_the_write_of_a_file_that_was_dropped() {
 }
 
 #[test]
-fn a_runtime_that_ended_takes_no_writes_and_the_next_goes_on() {
+fn writes_fail_after_shutdown_and_continue_in_another_runtime() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let first = runtime();
@@ -237,7 +237,7 @@ fn a_runtime_that_ended_takes_no_writes_and_the_next_goes_on() {
         let mut write = pin!(file.write(b"lost"));
         let Poll::Ready(Err(error)) = write.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         else {
-            panic!("nobody is there to write");
+            panic!("nothing can be written");
         };
         assert!(is_rt_shutdown_err(&error));
     }
@@ -250,7 +250,7 @@ fn a_runtime_that_ended_takes_no_writes_and_the_next_goes_on() {
     });
 }
 
-/// How often this process has the file open.
+/// How many descriptors of the file this process has open.
 #[cfg(target_os = "linux")]
 fn descriptors_of(path: &std::path::Path) -> usize {
     let links = std::fs::read_dir("/proc/self/fd").unwrap();
@@ -270,7 +270,7 @@ fn nothing_stays_open_however_it_ends() {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             runtime.block_on(async {
-                // An open that nobody waits for.
+                // A cancelled open.
                 begin_and_drop(options.open(&path));
                 let mut file = options.open(&path).await.unwrap();
                 begin_and_drop(file.write(&[8; 50_000]));
@@ -282,7 +282,7 @@ fn nothing_stays_open_however_it_ends() {
                 begin_and_drop(clone.sync_all());
                 drop(file);
             });
-            // It waits for what was begun and nobody waits for.
+            // Waits for the cancelled operation.
             drop(runtime);
             assert_eq!(descriptors_of(&path), 0);
         }

@@ -1,4 +1,4 @@
-//! Folders with many entries, and with such as come and go.
+//! Directories with many entries, and with entries that are created and removed meanwhile.
 
 #![cfg(feature = "fs")]
 
@@ -11,7 +11,7 @@ use std::task::{Context, Waker};
 use pointsman::fs;
 
 #[pointsman::test]
-async fn each_of_many_entries_comes_once_also_if_calls_are_cancelled() {
+async fn each_of_many_entries_is_returned_once_despite_cancellation() {
     let folder = tempfile::tempdir().unwrap();
     let names: HashSet<_> = (0..10_000).map(|n| format!("{n}")).collect();
     for name in &names {

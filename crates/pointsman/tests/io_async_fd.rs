@@ -1,4 +1,4 @@
-//! Descriptors of the program's own.
+//! `AsyncFd` through the public API.
 #![cfg(all(unix, feature = "net"))]
 
 mod common;
@@ -21,23 +21,23 @@ fn runtimes() -> [Runtime; 2] {
     [threads, current_thread.unwrap()]
 }
 
-/// A descriptor of ours, and its peer.
+/// A descriptor, and its peer.
 fn pair() -> (AsyncFd<UnixStream>, UnixStream) {
     let (one, other) = UnixStream::pair().unwrap();
     one.set_nonblocking(true).unwrap();
-    // SAFETY: the stream has the same descriptor until it is dropped, and nobody else closes it.
+    // SAFETY: the stream owns the descriptor, which is therefore open until the stream is dropped.
     (unsafe { AsyncFd::register(one) }.unwrap(), other)
 }
 
 #[test]
-fn a_descriptor_has_no_news_of_one_that_was_closed() {
+fn a_new_descriptor_gets_no_events_of_a_closed_one() {
     must_end(|| {
         for runtime in runtimes() {
             runtime.block_on(async {
                 for _ in 0..100 {
                     let (one, mut other) = pair();
                     assert!(one.readable().now_or_never().is_none());
-                    // The event may come before, while or after the descriptor is closed.
+                    // The event may arrive before, while or after the descriptor is closed.
                     other.write_all(b"ping").unwrap();
                     drop(one);
                 }
@@ -55,7 +55,7 @@ fn a_descriptor_that_was_given_out_can_be_registered_again() {
                 for _ in 0..10 {
                     let inner = one.into_inner();
                     other.write_all(b"p").unwrap();
-                    // SAFETY: as in `pair`.
+                    // SAFETY: the stream owns the descriptor, which is therefore open until the stream is dropped.
                     one = unsafe { AsyncFd::register(inner) }.unwrap();
                     let read = |mut fd: &UnixStream| fd.read(&mut [0; 8]);
                     let count = one.async_io(Interest::READABLE, read).await.unwrap();
@@ -67,7 +67,7 @@ fn a_descriptor_that_was_given_out_can_be_registered_again() {
 }
 
 #[test]
-fn what_came_after_the_guard_is_not_cleared_by_it() {
+fn events_after_the_guard_are_not_cleared_by_it() {
     must_end(|| {
         for runtime in runtimes() {
             runtime.block_on(async {
@@ -76,7 +76,7 @@ fn what_came_after_the_guard_is_not_cleared_by_it() {
                 let mut guard = one.readable().await.unwrap();
                 assert_eq!((&mut one.get_ref()).read(&mut [0; 8]).unwrap(), 5);
                 other.write_all(b"second").unwrap();
-                // A second wait sees the second event, in whatever task and thread it is told.
+                // A second wait sees the second event, in any task and thread.
                 let news = one.async_io(Interest::READABLE, |mut fd| fd.read(&mut [0; 8]));
                 let result = guard.try_io(|_| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
                 assert!(result.is_err());
@@ -122,7 +122,7 @@ impl Wake for Fails {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_nobody_waiting_and_ends_nothing() {
+fn a_panicking_waker_affects_no_other_waiter() {
     must_end(|| {
         for runtime in runtimes() {
             runtime.block_on(async {
@@ -138,7 +138,7 @@ fn a_waker_that_panics_keeps_nobody_waiting_and_ends_nothing() {
                 assert!(polled.is_pending());
                 other.write_all(b"ping").unwrap();
                 waits.await.unwrap().unwrap();
-                // All goes on.
+                // The runtime still works.
                 let (two, mut other) = pair();
                 let waits = task::spawn(async move { two.readable().await.map(drop) });
                 other.write_all(b"ping").unwrap();

@@ -1,4 +1,4 @@
-//! What is where when the future of an operation is dropped before it was done.
+//! The state after the future of an operation is dropped before completion.
 
 #![cfg(feature = "io-util")]
 
@@ -17,12 +17,12 @@ use script::{Script, Step, give};
 use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok};
 
-/// Polls once and gives up.
-fn give_up<F: Future<Output: std::fmt::Debug>>(future: F) {
+/// Polls once and drops the future.
+fn poll_once_and_drop<F: Future<Output: std::fmt::Debug>>(future: F) {
     assert_pending!(spawn(future).poll());
 }
 
-/// Polls once, which is enough.
+/// Polls once; the future must be ready.
 fn done<T, F: Future<Output = std::io::Result<T>>>(future: F) -> T
 where
     T: std::fmt::Debug,
@@ -34,55 +34,55 @@ where
 fn a_single_read_has_read_nothing() {
     let (mut client, mut server) = duplex(64);
     let (mut bytes, mut vec) = ([0; 8], Vec::new());
-    give_up(server.read(&mut bytes));
-    give_up(server.read_buf(&mut vec));
-    give_up(server.read_u8());
+    poll_once_and_drop(server.read(&mut bytes));
+    poll_once_and_drop(server.read_buf(&mut vec));
+    poll_once_and_drop(server.read_u8());
     done(client.write_all(b"hello"));
     assert_eq!(done(server.read(&mut bytes)), 5);
 }
 
 #[test]
-fn what_was_read_of_an_exact_length_is_in_the_buffer_and_no_longer_in_the_stream() {
+fn a_cancelled_read_exact_leaves_its_bytes_in_the_buffer() {
     let mut stream = Script::new([give("hel"), Step::Wait, give("lo")]);
     let mut bytes = [0; 5];
-    give_up(stream.read_exact(&mut bytes));
+    poll_once_and_drop(stream.read_exact(&mut bytes));
     assert_eq!(&bytes, b"hel\0\0");
     done(stream.read_exact(&mut bytes[3..]));
     assert_eq!(&bytes, b"hello");
 }
 
 #[test]
-fn a_number_loses_what_was_read_of_it() {
+fn a_cancelled_read_of_a_number_loses_its_bytes() {
     let mut stream = Script::new([give("\0"), Step::Wait, give("\0\x07")]);
-    give_up(stream.read_u16());
+    poll_once_and_drop(stream.read_u16());
     assert_eq!(done(stream.read_u16()), 7);
 }
 
 #[test]
-fn reading_to_a_delimiter_or_to_the_end_goes_on_in_the_same_vector() {
+fn reading_to_a_delimiter_or_the_end_continues_in_the_same_vector() {
     let script = [give("a"), Step::Wait, give("b,c"), Step::Wait, give("d")];
     let (mut stream, mut vec) = (BufReader::new(Script::new(script)), Vec::new());
-    give_up(stream.read_until(b',', &mut vec));
+    poll_once_and_drop(stream.read_until(b',', &mut vec));
     assert_eq!(done(stream.read_until(b',', &mut vec)), 2);
     assert_eq!(vec, b"ab,");
-    give_up(stream.read_to_end(&mut vec));
+    poll_once_and_drop(stream.read_to_end(&mut vec));
     assert_eq!(done(stream.read_to_end(&mut vec)), 1);
     assert_eq!(vec, b"ab,cd");
 }
 
 #[test]
-fn lines_and_segments_keep_what_they_have() {
+fn cancelled_lines_and_segments_keep_their_bytes() {
     let script = [give("a"), Step::Wait, give("b\nc"), Step::Wait];
     let mut lines = BufReader::new(Script::new(script.clone())).lines();
-    give_up(lines.next_line());
+    poll_once_and_drop(lines.next_line());
     assert_eq!(done(lines.next_line()).unwrap(), "ab");
-    give_up(lines.next_line());
+    poll_once_and_drop(lines.next_line());
     assert_eq!(done(lines.next_line()).unwrap(), "c");
 
     let mut segments = BufReader::new(Script::new(script)).split(b'\n');
-    give_up(segments.next_segment());
+    poll_once_and_drop(segments.next_segment());
     assert_eq!(done(segments.next_segment()).unwrap(), b"ab");
-    give_up(segments.next_segment());
+    poll_once_and_drop(segments.next_segment());
     assert_eq!(done(segments.next_segment()).unwrap(), b"c");
 }
 
@@ -90,19 +90,19 @@ fn lines_and_segments_keep_what_they_have() {
 fn a_string_that_is_being_read_is_empty() {
     let mut stream = BufReader::new(Script::new([Step::Wait, Step::Wait]));
     let mut text = String::from("before");
-    give_up(stream.read_line(&mut text));
+    poll_once_and_drop(stream.read_line(&mut text));
     assert_eq!(text, "");
     text.push_str("before");
-    give_up(stream.read_to_string(&mut text));
+    poll_once_and_drop(stream.read_to_string(&mut text));
     assert_eq!(text, "");
 }
 
 #[test]
-fn a_buffer_knows_what_was_written_of_it() {
+fn a_buffered_writer_keeps_track_of_written_bytes() {
     let (mut client, mut server) = duplex(4);
     let (mut text, mut bytes) = (&b"hello, world"[..], [0; 12]);
     for part in bytes.chunks_mut(4).take(2) {
-        give_up(client.write_all_buf(&mut text));
+        poll_once_and_drop(client.write_all_buf(&mut text));
         done(server.read_exact(part));
     }
     assert_eq!(text, b"orld");
@@ -114,7 +114,7 @@ fn a_buffer_knows_what_was_written_of_it() {
 #[test]
 fn writing_all_has_written_a_beginning() {
     let (mut client, mut server) = duplex(4);
-    give_up(client.write_all(b"hello"));
+    poll_once_and_drop(client.write_all(b"hello"));
     drop(client);
     let mut bytes = Vec::new();
     done(server.read_to_end(&mut bytes));
@@ -122,11 +122,11 @@ fn writing_all_has_written_a_beginning() {
 }
 
 #[test]
-fn a_flush_is_gone_on_with_also_after_an_error() {
+fn a_flush_continues_after_cancellation_and_after_an_error() {
     let error = Step::Fail(ErrorKind::TimedOut);
     let mut writer = BufWriter::new(Script::new([Step::Take(2), Step::Wait, error]));
     done(writer.write_all(b"hello"));
-    give_up(writer.flush());
+    poll_once_and_drop(writer.flush());
     assert_ready_err!(spawn(writer.flush()).poll());
     assert_eq!(writer.buffer(), b"llo");
     done(writer.flush());
@@ -135,12 +135,12 @@ fn a_flush_is_gone_on_with_also_after_an_error() {
 }
 
 #[test]
-fn a_copy_from_a_buffer_is_gone_on_with() {
+fn a_cancelled_copy_from_a_buffer_can_be_continued() {
     let mut reader = BufReader::new(Script::new([give("hello"), Step::Wait, give("!")]));
     let mut writer = Script::new([Step::Take(2), Step::Wait]);
-    give_up(copy_buf(&mut reader, &mut writer));
+    poll_once_and_drop(copy_buf(&mut reader, &mut writer));
     assert_eq!(reader.buffer(), b"llo");
-    give_up(copy_buf(&mut reader, &mut writer));
+    poll_once_and_drop(copy_buf(&mut reader, &mut writer));
     assert_eq!(done(copy_buf(&mut reader, &mut writer)), 1);
     assert_eq!(writer.written, b"hello!");
 }
@@ -150,9 +150,9 @@ fn two_streams_that_were_copied_into_each_other_are_whole() {
     let (mut client, mut a) = duplex(64);
     let (mut b, mut server) = duplex(64);
     done(client.write_all(b"ping"));
-    give_up(copy_bidirectional(&mut a, &mut b));
+    poll_once_and_drop(copy_bidirectional(&mut a, &mut b));
 
-    // Nothing was under way, and neither end was shut down.
+    // No data was in transit, and neither end was shut down.
     block_on(async {
         let mut message = [0; 4];
         server.read_exact(&mut message).await.unwrap();

@@ -1,4 +1,4 @@
-//! Interruptions, writers that take nothing, buffers of no length, and streams that break their contract.
+//! Interruptions, writers that accept nothing, empty buffers, and streams that break their contract.
 
 #![cfg(feature = "io-util")]
 
@@ -17,14 +17,14 @@ use pointsman::io::{
 };
 use script::{Script, Step, give};
 
-/// The result of what does not wait.
+/// The output of a future that must be ready at once.
 macro_rules! now {
     ($future:expr) => {
         $future.now_or_never().expect("it does not wait")
     };
 }
 
-/// Reads "0\n" in spite of interruptions.
+/// Reads "0\n" despite interruptions.
 fn interrupted_reader() -> Script {
     let interruption = Step::Fail(ErrorKind::Interrupted);
     Script::new([interruption.clone(), give("0"), interruption, give("\n")])
@@ -36,7 +36,7 @@ fn interrupted_writer() -> Script {
 }
 
 #[test]
-fn what_reads_more_than_once_goes_on_after_an_interruption() {
+fn repeated_reads_continue_after_an_interruption() {
     let (mut bytes, mut vec, mut text) = ([0; 2], Vec::new(), String::new());
     now!(interrupted_reader().read_exact(&mut bytes)).unwrap();
     assert_eq!(&bytes, b"0\n");
@@ -56,7 +56,7 @@ fn what_reads_more_than_once_goes_on_after_an_interruption() {
     .unwrap();
     assert_eq!(vec, b"0\n0\n0\n");
 
-    // A single read says so, and has read nothing.
+    // A single read returns the interruption and has read nothing.
     let mut reader = interrupted_reader();
     let error = now!(reader.read(&mut bytes)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
@@ -64,7 +64,7 @@ fn what_reads_more_than_once_goes_on_after_an_interruption() {
 }
 
 #[test]
-fn what_writes_more_than_once_goes_on_after_an_interruption() {
+fn repeated_writes_continue_after_an_interruption() {
     let mut writer = interrupted_writer();
     now!(writer.write_all(b"ab")).unwrap();
     assert_eq!(writer.written, b"ab");
@@ -84,7 +84,7 @@ fn what_writes_more_than_once_goes_on_after_an_interruption() {
 }
 
 #[test]
-fn a_writer_that_takes_nothing_is_an_error_to_who_needs_it_to() {
+fn a_writer_that_accepts_nothing_is_an_error_for_write_all() {
     let full = || Script::new([Step::Take(1), Step::Take(0)]);
     let kind = |result: io::Result<()>| result.unwrap_err().kind();
     let mut rest = &b"ab"[..];
@@ -126,14 +126,14 @@ fn no_bytes_need_no_stream() {
     assert_eq!(now!(writer.write_vectored(&nothing)).unwrap(), 0);
     assert_eq!(stream.calls, 0);
 
-    // A read without room is not the end of the first.
+    // A read into an empty buffer is not the end of the first stream.
     let mut chain = (&b"a"[..]).chain(&b"b"[..]);
     assert_eq!(now!(chain.read(&mut [])).unwrap(), 0);
     assert_eq!(now!(chain.read_u8()).unwrap(), b'a');
 }
 
 #[test]
-fn buffers_that_change_places_keep_what_is_in_them() {
+fn swapped_buffers_keep_their_contents() {
     let script = Script::new([give("hello")]);
     let mut stream = BufWriter::new(BufReader::new(script));
     now!(stream.get_mut().fill_buf()).unwrap();
@@ -147,7 +147,7 @@ fn buffers_that_change_places_keep_what_is_in_them() {
     assert_eq!(stream.get_ref().written, b"world");
 }
 
-/// What it does to the buffer that it shall read into.
+/// What the reader does to its buffer.
 struct Liar(fn(&mut ReadBuf<'_>) -> Poll<()>);
 
 impl AsyncRead for Liar {
@@ -160,7 +160,7 @@ impl AsyncRead for Liar {
     }
 }
 
-/// Says that it has taken one byte more than there was.
+/// Claims one byte more than it was given.
 struct Boaster;
 
 impl AsyncWrite for Boaster {
@@ -199,7 +199,7 @@ fn another_buffer_in_place_of_the_given_one_is_found_out_where_memory_depends_on
 }
 
 #[test]
-fn nobody_takes_back_what_was_there_before() {
+fn contents_before_the_call_are_kept() {
     let mut vec = b"before".to_vec();
     let mut liar = Liar(|buf| {
         buf.clear();
@@ -210,7 +210,7 @@ fn nobody_takes_back_what_was_there_before() {
 }
 
 #[test]
-fn what_is_read_by_a_call_that_is_pending_is_not_read() {
+fn a_pending_read_consumes_nothing() {
     let mut vec = b"before".to_vec();
     let mut liar = Liar(|buf| {
         buf.put_slice(b"!");
@@ -241,7 +241,7 @@ fn more_taken_than_given_is_found_out() {
 fn a_waker_that_panics_while_it_is_cloned_leaves_the_pipe_as_it_was() {
     const FAILS: RawWakerVTable =
         RawWakerVTable::new(|_| panic!("this waker fails"), |_| (), |_| (), |_| ());
-    // SAFETY: nothing is done with the pointer.
+    // SAFETY: the table's functions ignore the pointer, which is never dereferenced.
     let waker = unsafe { Waker::from_raw(RawWaker::new(std::ptr::null(), &FAILS)) };
     let mut cx = Context::from_waker(&waker);
     let (mut one, mut other) = duplex(8);

@@ -1,4 +1,4 @@
-//! Copies, over every kind of reader and writer, and both ways at once.
+//! Copies between all kinds of readers and writers, and in both directions at once.
 
 #![cfg(feature = "io-util")]
 
@@ -21,7 +21,7 @@ use pointsman::runtime::Runtime;
 use proptest::prelude::*;
 use script::{Script, Step, give};
 
-/// Polls until it is ready, whoever would have woken it.
+/// Polls until ready, without waiting for a wakeup.
 fn drive<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
@@ -32,14 +32,14 @@ fn drive<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Runs a test in a runtime of its own, and fails if it hangs.
+/// Runs a test in its own runtime, and fails if it hangs.
 fn run(test: impl Future<Output = ()> + Send + 'static) {
     must_end(|| Runtime::new().unwrap().block_on(test));
 }
 
 #[test]
 fn each_direction_ends_for_itself() {
-    // Pipes so small that everybody waits for everybody.
+    // Pipes so small that all parties wait for each other.
     let (mut client, mut a) = duplex(3);
     let (mut b, mut server) = duplex(3);
     run(async move {
@@ -55,7 +55,7 @@ fn each_direction_ends_for_itself() {
             answer
         });
 
-        // The end of the request comes before the answer begins.
+        // The request ends before the response begins.
         let mut text = String::new();
         server.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "a long request");
@@ -96,7 +96,7 @@ fn while_the_writer_waits_the_reader_is_read() {
     let mut reader = Script::new([give("a"), give("b"), give("c"), Step::Wait]);
     let mut writer = Script::new([Step::Wait]);
     assert_eq!(drive(copy(&mut reader, &mut writer)).unwrap(), 3);
-    // One call for all that had come meanwhile, where there would have been three.
+    // One call for everything that had arrived, instead of three.
     assert_eq!((writer.written.as_slice(), writer.calls), (&b"abc"[..], 2));
 }
 
@@ -128,7 +128,7 @@ fn text(source: &[Step]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_copied_is_what_was_read(source in source(), obstacles in obstacles(), size in 1_usize..10) {
+    fn copied_bytes_equal_read_bytes(source in source(), obstacles in obstacles(), size in 1_usize..10) {
         let expected = text(&source);
         let len = expected.len() as u64;
 
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_is_what_the_standard_library_reads(source in source(), size in 1_usize..10, split in 0_u64..40) {
+    fn reads_equal_those_of_the_standard_library(source in source(), size in 1_usize..10, split in 0_u64..40) {
         let expected = text(&source);
         let reader = || BufReader::with_capacity(size, Script::new(source.clone()));
 

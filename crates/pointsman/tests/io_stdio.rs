@@ -1,4 +1,4 @@
-//! The standard streams, in processes of their own: this program, told to be one of the `child_` functions.
+//! The standard streams, in processes of their own: this program, run as one of the `child_` functions.
 
 #![cfg(all(feature = "io-std", feature = "io-util"))]
 
@@ -16,7 +16,7 @@ use gate::Gate;
 use pointsman::io::{self, AsyncReadExt, AsyncWriteExt};
 use pointsman::runtime::{Builder, Runtime};
 
-/// Starts the test of this name, which is a part that a parent plays with, and gives it three pipes.
+/// Starts the test of this name, which plays the child's part, with three pipes.
 fn child(name: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--ignored", "--nocapture"])
@@ -27,7 +27,7 @@ fn child(name: &str) -> Child {
         .unwrap()
 }
 
-/// What comes before is the test harness's.
+/// The output before this is the test harness's.
 fn end_of(child: Child) -> Vec<u8> {
     let output = child.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -53,14 +53,14 @@ fn child_reads_to_the_end() {
         let mut output = io::stdout();
         let text = format!("read {}", all.len());
         output.write_all(text.as_bytes()).await.unwrap();
-        // Without a line break it waits for this.
+        // Without a line break the output waits for this.
         output.flush().await.unwrap();
     });
     exit(0);
 }
 
 #[test]
-fn what_goes_in_comes_out_in_its_order() {
+fn values_are_received_in_order() {
     let mut child = child("child_copies");
     let bytes: Vec<u8> = (0..5_000_000_u32)
         .map(|n| (n / 251) as u8 ^ n as u8)
@@ -85,9 +85,9 @@ fn child_copies() {
 }
 
 #[test]
-fn an_output_that_nobody_reads_is_an_error() {
+fn an_output_without_a_reader_is_an_error() {
     let mut child = child("child_writes_when_told");
-    // By the time it says this, the test harness has printed what it prints before.
+    // The test harness has printed its output before this line.
     let mut ready = [0];
     let errors = child.stderr.as_mut().unwrap();
     errors.read_exact(&mut ready).unwrap();
@@ -108,7 +108,7 @@ fn child_writes_when_told() {
         let mut told = 0;
         while told < 2 {
             output.write_all(b"hello\n").await.unwrap();
-            // Another child that is being started may have the other end of the pipe for a moment.
+            // Another child that is being started may hold the other end of the pipe briefly.
             if let Err(error) = output.flush().await {
                 assert_eq!(error.kind(), ErrorKind::BrokenPipe);
                 told += 1;
@@ -119,7 +119,7 @@ fn child_writes_when_told() {
 }
 
 #[test]
-fn a_line_that_nobody_waits_for_is_written_before_the_runtime_ends() {
+fn an_unflushed_line_is_written_before_the_runtime_shuts_down() {
     let child = child("child_does_not_wait");
     assert!(end_of(child).ends_with(b"not waited for\n"));
 }

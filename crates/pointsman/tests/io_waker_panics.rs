@@ -1,4 +1,4 @@
-//! A waker that panics when there is I/O: its panic ends there, and all else goes on.
+//! A waker that panics on an I/O event: the panic is caught, and the runtime still works.
 
 #![cfg(feature = "full")]
 
@@ -27,7 +27,7 @@ impl Wake for Panics {
     }
 }
 
-/// The waker is called when there is something to read.
+/// The waker is called when the stream is readable.
 fn wait_by(waker: &Waker, stream: &TcpStream) {
     let mut cx = Context::from_waker(waker);
     while let Poll::Ready(ready) = stream.poll_read_ready(&mut cx) {
@@ -49,7 +49,7 @@ async fn echo() {
 }
 
 #[test]
-fn a_runtime_of_one_thread_goes_on() {
+fn a_single_threaded_runtime_keeps_running() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (client, server) = runtime.block_on(pair());
     let (waker, called) = panicking();
@@ -71,7 +71,7 @@ fn a_runtime_of_one_thread_goes_on() {
         .await
         .unwrap();
     });
-    // From outside.
+    // From another thread.
     let remote = std::thread::spawn({
         let handle = runtime.handle().clone();
         move || handle.spawn(async { 7 })
@@ -80,7 +80,7 @@ fn a_runtime_of_one_thread_goes_on() {
     assert_eq!(runtime.block_on(spawned.unwrap()).unwrap(), 7);
 }
 
-/// Keeps the only worker of a runtime until the sender is dropped.
+/// Occupies the only worker of a runtime until the sender is dropped.
 fn block_worker(runtime: &Runtime) -> mpsc::Sender<()> {
     let (sender, receiver) = mpsc::channel::<()>();
     let (started, starts) = mpsc::channel();
@@ -93,7 +93,7 @@ fn block_worker(runtime: &Runtime) -> mpsc::Sender<()> {
 }
 
 #[test]
-fn io_goes_on_while_the_worker_is_blocked() {
+fn io_continues_while_the_worker_is_blocked() {
     let mut builder = Builder::new_multi_thread();
     let runtime = builder.worker_threads(1).enable_all().build().unwrap();
     let (client, server) = runtime.block_on(pair());

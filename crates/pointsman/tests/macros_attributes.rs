@@ -1,8 +1,8 @@
-//! `#[main]` and `#[test]` through the public API: what they ask of the builder, and that they work.
+//! `#[main]` and `#[test]` through the public API: their calls of the builder, and their effects.
 
 use std::cell::RefCell;
 
-/// Stands for the crate, and notes what is asked of it.
+/// Replaces the crate, and records the builder calls.
 mod stand_in {
     pub(crate) mod runtime {
         use std::future::Future;
@@ -149,7 +149,7 @@ impl Counter {
 }
 
 #[test]
-fn parameters_and_what_is_returned_stay_as_they_are() {
+fn parameters_and_return_types_are_kept() {
     assert_eq!(sum([1, 2], 3), 6);
     assert_eq!(opaque(3).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(longer("one", "three"), Some("three"));
@@ -171,7 +171,7 @@ mod without_warnings {
 
     #[pointsman::main(crate = "super::stand_in")]
     pub(crate) async fn with_nothing() {
-        // Nothing.
+        // No calls.
     }
 
     macro_rules! by_a_macro {

@@ -10,7 +10,7 @@ use futures::executor::block_on;
 use pointsman::{join, pin, try_join};
 use tokio_test::{assert_pending, assert_ready, task};
 
-/// Says when it is dropped.
+/// Records its drop.
 #[derive(Debug)]
 struct Mark<'a>(&'a RefCell<Vec<&'static str>>, &'static str);
 
@@ -123,7 +123,7 @@ fn orders(biased: bool) -> Vec<u32> {
 }
 
 #[test]
-fn another_future_comes_first_each_time_unless_biased() {
+fn each_poll_begins_with_another_future_unless_biased() {
     assert_eq!(orders(false), [1, 2, 3, 2, 3, 1, 3, 1, 2, 1, 2, 3]);
     assert_eq!(orders(true), [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
@@ -163,7 +163,7 @@ fn those_behind_an_error_are_not_polled() {
 }
 
 #[test]
-fn takes_what_becomes_a_future_and_what_only_borrows() {
+fn accepts_into_future_and_borrows() {
     struct Later;
     impl IntoFuture for Later {
         type Output = i32;
@@ -207,7 +207,8 @@ fn names_like_ours_do_no_harm() {
 fn is_no_larger_than_it_has_to_be() {
     let one = async { join!(ready(0u64)) };
     let biased = async { join!(biased; ready(0u64)) };
-    // The future or its output, where the slots are, whose turn it is, and the state of the async block.
+    // The future or its output, the reference to the slots, the index of the first future, and the state of the async
+    // block.
     assert!(size_of_val(&one) <= 16 + 8 + 8 + 8, "{}", size_of_val(&one));
     assert!(
         size_of_val(&biased) <= 16 + 8 + 8,

@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use pointsman::select;
 use tokio_test::{assert_pending, assert_ready, task};
 
-/// Says when it is dropped.
+/// Records its drop.
 struct Mark<'a>(&'a RefCell<Vec<&'static str>>, &'static str);
 
 impl Drop for Mark<'_> {
@@ -97,7 +97,7 @@ fn an_output_that_does_not_fit_takes_its_branch_out_and_is_dropped() {
 }
 
 #[test]
-fn conditions_come_before_the_futures_and_all_futures_are_made() {
+fn conditions_precede_futures_and_all_futures_are_created() {
     let log = RefCell::new(Vec::new());
     let note = |what| log.borrow_mut().push(what);
     block_on(async {
@@ -268,7 +268,7 @@ fn temporaries_of_a_future_live_as_long_as_in_a_let() {
     block_on(async {
         select! { () = &mut ready(()) => {} }
         let lock = &std::sync::Mutex::new(1);
-        // The guard is gone before the first poll.
+        // The guard is dropped before the first poll.
         let free = select! {
             free = { let value = *lock.lock().unwrap(); async move { value == 1 && lock.try_lock().is_ok() } } => free,
         };

@@ -12,7 +12,7 @@ use tokio_test::{assert_pending, assert_ready, task};
 
 task_local! {
     static NUMBER: u32;
-    /// With an attribute, for all.
+    /// With an attribute for all keys.
     pub(crate) static TEXT: String
 }
 
@@ -63,7 +63,7 @@ fn an_inner_scope_hides_the_outer_and_tasks_do_not_see_each_other() {
     assert_eq!(assert_ready!(two.poll()), 20);
 }
 
-/// Notes the value that its drop sees.
+/// Records the value that its drop sees.
 struct Seen<'a>(&'a Cell<Option<u32>>);
 
 impl Future for Seen<'_> {
@@ -116,7 +116,7 @@ fn no_scope_begins_within_with() {
     NUMBER.sync_scope(1, || {
         let result = catch_unwind(|| NUMBER.with(|_| NUMBER.sync_scope(2, || ())));
         assert!(result.is_err());
-        // Reading within reading is fine, and a panic in there leaves nothing behind.
+        // Nested reads work, and a panic inside one has no lasting effect.
         assert_eq!(NUMBER.with(|number| number + NUMBER.get()), 2);
         let result = catch_unwind(|| NUMBER.with(|_| panic!("out")));
         assert!(result.is_err());
@@ -142,7 +142,7 @@ fn the_value_can_be_taken_before_and_after() {
         format!("{future:?}"),
         "TaskLocalFuture { value: <missing> }"
     );
-    // Nor does it see the value of the scope around it.
+    // The outer scope's value is not visible either.
     let result = TEXT.sync_scope("outer".into(), || block_on(future.as_mut()));
     assert!(result.is_err());
 
@@ -187,7 +187,7 @@ fn the_panic_names_the_line_that_asked() {
 }
 
 #[test]
-fn a_future_goes_on_on_another_thread() {
+fn a_future_continues_on_another_thread() {
     let mut future = task::spawn(NUMBER.scope(1, async {
         let mut waited = false;
         poll_fn(|_| {
@@ -204,7 +204,7 @@ fn a_future_goes_on_on_another_thread() {
     assert_eq!(seen.unwrap(), 1);
 }
 
-/// As in Tokio, where `F` is the first type parameter.
+/// `F` is the first type parameter, as in Tokio.
 #[test]
 fn the_type_of_a_function_can_be_named() {
     pointsman::task_local! {

@@ -1,9 +1,8 @@
-//! Channels from many senders to one receiver, as their users see them.
+//! `mpsc` through the public API.
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::thread;
 
 use pointsman::sync::mpsc::error::{TryRecvError, TrySendError};
@@ -193,7 +192,7 @@ fn threads_share_little_room() {
 }
 
 #[test]
-fn all_that_is_left_is_dropped_once_with_whoever_goes_last() {
+fn remaining_values_are_dropped_once_with_the_last_handle() {
     let value = Arc::new(());
     for count in [0, 1, 31, 32, 33, 100] {
         for receiver_first in [false, true] {
@@ -216,7 +215,7 @@ fn all_that_is_left_is_dropped_once_with_whoever_goes_last() {
 }
 
 #[test]
-fn a_permit_of_a_receiver_that_has_gone_drops_its_message() {
+fn a_permit_drops_its_message_if_the_receiver_is_dropped() {
     let value = Arc::new(());
     let (tx, rx) = channel(1);
     let permit = tx.try_reserve().unwrap();
@@ -226,14 +225,14 @@ fn a_permit_of_a_receiver_that_has_gone_drops_its_message() {
 }
 
 #[test]
-fn senders_are_served_in_the_order_in_which_they_came() {
+fn senders_are_served_in_fifo_order() {
     let (tx, mut rx) = channel(2);
     tx.try_send(0).unwrap();
     let mut many = spawn(tx.reserve_many(2));
     assert_pending!(many.poll());
     let mut one = spawn(tx.reserve());
     assert_pending!(one.poll());
-    // The one place that was free belongs to the first already.
+    // The one free slot is already assigned to the first sender.
     assert!(tx.try_send(9).is_err());
     assert_eq!(rx.try_recv(), Ok(0));
     assert!(many.is_woken() && !one.is_woken());
@@ -244,7 +243,7 @@ fn senders_are_served_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn one_who_gives_up_passes_its_room_on() {
+fn a_cancelled_sender_passes_its_slot_on() {
     let (tx, _rx) = channel::<u32>(3);
     let permits = tx.try_reserve_many(2).unwrap();
     let mut first = spawn(tx.reserve_many(3));
@@ -259,7 +258,7 @@ fn one_who_gives_up_passes_its_room_on() {
 }
 
 #[test]
-fn a_sender_that_gives_up_in_the_middle_loses_nothing_of_others() {
+fn a_cancelled_sender_loses_no_message_of_others() {
     let (tx, mut rx) = channel(1);
     tx.try_send(1).unwrap();
     let mut given_up = spawn(tx.send(2));
@@ -290,7 +289,7 @@ fn waiters_with_another_waker_wake_that() {
 }
 
 #[test]
-fn all_who_wait_learn_that_the_receiver_has_gone() {
+fn all_waiters_learn_that_the_receiver_was_dropped() {
     let (tx, rx) = channel(1);
     tx.try_send(0).unwrap();
     let mut senders: Vec<_> = (0..100).map(|n| spawn(tx.send(n))).collect();
@@ -335,108 +334,6 @@ fn a_bound_is_at_least_one() {
 #[should_panic = "a semaphore may not have more than MAX_PERMITS permits"]
 fn a_bound_has_a_limit() {
     drop(channel::<u32>(usize::MAX));
-}
-
-/// A waker whose clone runs code, as clones may.
-mod cloning {
-    use std::sync::Arc;
-    use std::task::{RawWaker, RawWakerVTable, Waker};
-
-    type Run = Box<dyn Fn() + Send + Sync>;
-
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |data| {
-            // SAFETY: this waker lives, and has one count of the closure; the clone gets another.
-            unsafe {
-                (*data.cast::<Run>())();
-                Arc::increment_strong_count(data.cast::<Run>());
-            }
-            RawWaker::new(data, &TABLE)
-        },
-        // SAFETY: of each waker, the one count.
-        |data| drop(unsafe { Arc::from_raw(data.cast::<Run>()) }),
-        |_| {},
-        // SAFETY: as above.
-        |data| drop(unsafe { Arc::from_raw(data.cast::<Run>()) }),
-    );
-
-    /// Wakes nobody.
-    pub(super) fn waker(on_clone: impl Fn() + Send + Sync + 'static) -> Waker {
-        let run: Arc<Run> = Arc::new(Box::new(on_clone));
-        // SAFETY: the functions of the table keep a count for each waker, and the closure may be shared.
-        unsafe { Waker::new(Arc::into_raw(run).cast(), &TABLE) }
-    }
-}
-
-#[test]
-fn a_waker_may_send_while_it_is_cloned() {
-    let (tx, mut rx) = unbounded_channel();
-    // The first is registered, and to be replaced.
-    let mut first = spawn(async {});
-    first.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
-    let sending = tx.clone();
-    let waker = cloning::waker(move || sending.send(1).unwrap());
-    assert_ready_eq!(rx.poll_recv(&mut Context::from_waker(&waker)), Some(1));
-    while rx.try_recv().is_ok() {}
-
-    // And to a channel without room for more, with its own waiters.
-    let (tx, mut rx) = channel(1);
-    first.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
-    let sending = tx.clone();
-    let waker = cloning::waker(move || {
-        let _ = sending.try_send(1);
-    });
-    assert_ready_eq!(rx.poll_recv(&mut Context::from_waker(&waker)), Some(1));
-}
-
-#[test]
-fn a_waker_may_make_room_while_it_is_cloned() {
-    let (tx, rx) = channel(1);
-    tx.try_send(0).unwrap();
-    let rx = Arc::new(Mutex::new(rx));
-    let receiving = rx.clone();
-    let waker = cloning::waker(move || {
-        let _ = receiving.lock().unwrap().try_recv();
-    });
-    let mut reserve = Box::pin(tx.reserve());
-    let mut cx = Context::from_waker(&waker);
-    if reserve.as_mut().poll(&mut cx).is_pending() {
-        assert_ready_ok!(reserve.as_mut().poll(&mut cx));
-    }
-}
-
-#[test]
-fn a_waker_that_panics_while_it_is_cloned_leaves_the_channel_as_it_was() {
-    let (tx, mut rx) = unbounded_channel();
-    let mut task = spawn(async {});
-    task.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
-    let waker = cloning::waker(|| panic!("this waker fails"));
-    let poll = || rx.poll_recv(&mut Context::from_waker(&waker)).is_pending();
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(poll)).is_err());
-    task.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
-    assert!(!task.is_woken());
-    tx.send(1).unwrap();
-    assert!(task.is_woken());
-    task.enter(|cx, _| assert_eq!(rx.poll_recv(cx), Poll::Ready(Some(1))));
-}
-
-#[test]
-fn a_waker_that_panics_as_the_receiver_goes_leaves_no_message_behind() {
-    struct Fail;
-    impl std::task::Wake for Fail {
-        fn wake(self: Arc<Self>) {
-            panic!("this waker fails");
-        }
-    }
-    let (tx, rx) = unbounded_channel();
-    let message = Arc::new(());
-    tx.send(message.clone()).unwrap();
-    let mut closed = Box::pin(tx.closed());
-    let waker = Arc::new(Fail).into();
-    assert_pending!(closed.as_mut().poll(&mut Context::from_waker(&waker)));
-    let going = std::panic::AssertUnwindSafe(|| drop(rx));
-    assert!(std::panic::catch_unwind(going).is_err());
-    assert_eq!(Arc::strong_count(&message), 1);
 }
 
 #[test]

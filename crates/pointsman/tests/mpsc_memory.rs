@@ -1,4 +1,4 @@
-//! What a channel keeps when it was drained. A file of its own, because it counts all memory of a thread.
+//! Memory that a drained channel keeps. In its own file, because it counts all memory of a thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,21 +6,21 @@ use std::cell::Cell;
 struct Counting;
 
 thread_local! {
-    /// Of this thread alone: the test harness allocates too, in another.
+    /// Counted for this thread only: the test harness allocates on another.
     static USED: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: the system's allocator does the work.
+// SAFETY: forwards to the system's allocator, which guarantees what `GlobalAlloc` asks.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         USED.set(USED.get().wrapping_add(layout.size()));
-        // SAFETY: the caller's.
+        // SAFETY: the caller's guarantees are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         USED.set(USED.get().wrapping_sub(layout.size()));
-        // SAFETY: the caller's.
+        // SAFETY: the caller's guarantees are those that the system's allocator asks for.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 #[test]
-fn a_drained_channel_gives_its_memory_back() {
+fn a_drained_channel_frees_its_memory() {
     let before = USED.get();
     let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<[u64; 8]>();
     let idle = USED.get().wrapping_sub(before);

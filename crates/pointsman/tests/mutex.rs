@@ -1,4 +1,4 @@
-//! The mutex.
+//! `Mutex`.
 
 #![cfg(not(loom))]
 
@@ -12,7 +12,7 @@ use pointsman::sync::{
 use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready};
 
-/// How often threads meet; fewer where each step is checked.
+/// How often threads meet; fewer times where each step is checked (miri).
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 500 };
 
 #[test]
@@ -29,7 +29,7 @@ fn one_at_a_time_has_it() {
 }
 
 #[test]
-fn who_waits_is_not_overtaken() {
+fn a_waiter_is_not_overtaken() {
     let mutex = Mutex::new(());
     let guard = mutex.try_lock().unwrap();
     let mut first = spawn(mutex.lock());

@@ -1,4 +1,4 @@
-//! Giving up a wait on a socket loses nothing.
+//! Cancelling a wait on a socket loses nothing.
 #![cfg(all(unix, feature = "net", feature = "io-util"))]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Descriptors are closed with their sockets and runtimes. A file of its own: they are counted for the whole process.
+//! Descriptors are closed with their sockets and runtimes. In its own file: they are counted for the whole process.
 #![cfg(all(target_os = "linux", feature = "net", feature = "io-util"))]
 
 mod common;
@@ -13,7 +13,7 @@ use pointsman::net::{TcpListener, TcpStream, UdpSocket, UnixDatagram, UnixStream
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::task;
 
-/// What each open descriptor is.
+/// The target of each open descriptor.
 fn open() -> Vec<String> {
     let entries = fs::read_dir("/proc/self/fd").unwrap();
     let links = entries.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
@@ -37,7 +37,7 @@ fn no_descriptor_is_left() {
                 let addr = listener.local_addr().unwrap();
                 let mut alive = Vec::new();
                 for _ in 0..20 {
-                    // Given up, refused and dropped in a task that still waits.
+                    // Cancelled, refused, and dropped in a task that still waits.
                     let _ = TcpStream::connect(addr).now_or_never();
                     listener.accept().await.unwrap();
                     let (one, other) = UnixStream::pair().unwrap();
@@ -50,7 +50,7 @@ fn no_descriptor_is_left() {
                     alive.push(reader);
                 }
                 let file = fs::File::open("/proc/self/stat").unwrap();
-                // SAFETY: the file has the same descriptor until it is dropped.
+                // SAFETY: the file owns the descriptor, which is open until the file is dropped.
                 drop(unsafe { AsyncFd::register(file) }.unwrap_err());
                 let (_, _) = (UnixDatagram::pair().unwrap(), pipe::pipe().unwrap());
                 UdpSocket::bind("127.0.0.1:0").await.unwrap();

@@ -1,5 +1,4 @@
-//! A listener outlives a moment in which no more descriptors can be opened. A file of its own: the limit is that of the
-//! process.
+//! A listener survives a temporary lack of descriptors. In its own file: the limit applies to the process.
 #![cfg(all(target_os = "linux", feature = "net"))]
 
 mod common;
@@ -13,14 +12,14 @@ fn limit() -> libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the place is there to be written.
+    // SAFETY: `getrlimit` writes to a local that outlives the call.
     let result = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
     assert_eq!(result, 0);
     limit
 }
 
 fn set_limit(limit: libc::rlimit) {
-    // SAFETY: it is a valid limit.
+    // SAFETY: `setrlimit` reads a local that outlives the call.
     let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
     assert_eq!(result, 0);
 }

@@ -1,4 +1,4 @@
-//! What goes wrong on a connection gives the error that the standard library gives.
+//! Connection faults return the errors that the standard library returns.
 #![cfg(all(unix, feature = "net", feature = "io-util"))]
 
 mod common;
@@ -13,7 +13,7 @@ use pointsman::runtime::Builder;
 use pointsman::{spawn, task};
 use socket2::SockRef;
 
-/// Closing it resets the connection.
+/// Makes closing the stream reset the connection.
 fn reset(stream: net::TcpStream) {
     SockRef::from(&stream)
         .set_linger(Some(std::time::Duration::ZERO))
@@ -27,14 +27,14 @@ fn std_pair() -> (net::TcpStream, net::TcpStream) {
     (one, listener.accept().unwrap().0)
 }
 
-/// A stream of ours, and its peer.
+/// A stream, and its peer.
 fn pair() -> (TcpStream, net::TcpStream) {
     let (one, other) = std_pair();
     one.set_nonblocking(true).unwrap();
     (TcpStream::from_std(one).unwrap(), other)
 }
 
-/// Runs on each kind of runtime.
+/// Runs the test on each kind of runtime.
 fn each<F: Future<Output = ()> + 'static>(test: fn() -> F) {
     must_end(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -92,7 +92,7 @@ fn a_reset_ends_a_write_that_waits() {
         })
         .await
         .unwrap();
-        // Which of the two it is depends on whether the write waits or begins at that moment.
+        // Which of the two errors depends on whether the write is waiting or begins at that moment.
         let kinds = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
         assert!(kinds.contains(&expected.join().unwrap()));
         assert!(kinds.contains(&write.await.unwrap()));
@@ -100,7 +100,7 @@ fn a_reset_ends_a_write_that_waits() {
 }
 
 #[test]
-fn what_a_half_open_connection_still_carries_arrives() {
+fn data_on_a_half_open_connection_arrives() {
     each(|| async {
         let (mut one, mut other) = pair();
         other.write_all(b"last").unwrap();
@@ -114,14 +114,14 @@ fn what_a_half_open_connection_still_carries_arrives() {
         let mut all = Vec::new();
         other.read_to_end(&mut all).unwrap();
         assert_eq!(all, b"answer");
-        // The end stays the end, and ending it again is no error.
+        // The end remains the end, and a second shutdown is no error.
         assert_eq!(one.read(&mut [0; 8]).await.unwrap(), 0);
         one.shutdown().await.unwrap();
     });
 }
 
 #[test]
-fn nobody_listens() {
+fn an_address_without_a_listener_refuses() {
     each(|| async {
         let closed = net::TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = closed.local_addr().unwrap();
@@ -131,7 +131,7 @@ fn nobody_listens() {
         let socket = TcpSocket::new_v4().unwrap();
         assert_eq!(socket.connect(addr).await.unwrap_err().kind(), expected);
 
-        // One of several addresses is enough.
+        // One reachable address of several suffices.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let open = listener.local_addr().unwrap();
         let stream = TcpStream::connect(&[addr, open][..]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Sockets, the runtime that they belong to, and others.
+//! Sockets with their own runtime and with others.
 #![cfg(all(unix, feature = "net", feature = "io-util"))]
 
 mod common;
@@ -7,24 +7,15 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use pointsman::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use pointsman::net::{TcpListener, TcpStream, UdpSocket, UnixDatagram, UnixStream};
-use pointsman::runtime::{Builder, Runtime, is_rt_shutdown_err};
+use pointsman::runtime::is_rt_shutdown_err;
 use pointsman::sync::oneshot;
 use pointsman::task::{self, JoinSet};
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
 #[test]
-fn whoever_waits_when_a_runtime_ends_gets_its_error() {
+fn waiters_get_an_error_when_the_runtime_shuts_down() {
     must_end(|| {
         for ending in [current_thread(), threads(2)] {
             let waiting = threads(2);
@@ -55,7 +46,7 @@ fn whoever_waits_when_a_runtime_ends_gets_its_error() {
                 handle,
             );
             waits.spawn_on(async move { shared.readable().await }, handle);
-            // They may wait already, or find the end when they begin.
+            // The tasks may already wait, or find the runtime shut down when they begin.
             waiting.block_on(task::yield_now());
             drop(ending);
             waiting.block_on(async {
@@ -73,7 +64,7 @@ fn a_socket_that_outlives_its_runtime_can_move_to_another() {
         let (first, second) = (threads(1), current_thread());
         let (one, other) = first.block_on(async { UnixStream::pair().unwrap() });
         drop(first);
-        // What does not wait still works.
+        // Operations that do not wait still work.
         assert_eq!(one.try_write(b"ping").unwrap(), 4);
         let ended = second.block_on(other.readable()).unwrap_err();
         assert!(is_rt_shutdown_err(&ended));
@@ -90,7 +81,7 @@ fn a_socket_that_outlives_its_runtime_can_move_to_another() {
 }
 
 #[test]
-fn who_registers_with_a_runtime_that_has_ended_gets_its_error() {
+fn registering_after_shutdown_returns_its_error() {
     must_end(|| {
         let runtime = threads(1);
         let handle = runtime.handle().clone();
@@ -133,7 +124,7 @@ fn a_socket_wakes_tasks_of_another_runtime() {
 }
 
 #[test]
-fn tasks_that_read_one_socket_share_what_comes() {
+fn tasks_that_read_one_socket_share_its_data() {
     const EACH: usize = 200;
     must_end(|| {
         for runtime in [current_thread(), threads(3)] {

@@ -1,4 +1,4 @@
-//! Notifications.
+//! `Notify`.
 
 #![cfg(not(loom))]
 
@@ -13,10 +13,10 @@ use pointsman::sync::futures::{Notified, OwnedNotified};
 use tokio_test::task::{Spawn, spawn};
 use tokio_test::{assert_pending, assert_ready};
 
-/// How often threads meet; fewer where each step is checked.
+/// How often threads meet; fewer times where each step is checked (miri).
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 500 };
 
-/// As many who wait, polled once.
+/// This many waiters, each polled once.
 fn waiting(notify: &Notify, count: usize) -> Vec<Spawn<Notified<'_>>> {
     (0..count)
         .map(|_| {
@@ -64,7 +64,7 @@ fn the_oldest_and_the_newest_are_notified() {
 fn all_that_exist_are_notified_and_none_later() {
     let notify = Notify::new();
     let fresh = notify.notified();
-    // More than are woken at a time.
+    // More than one batch of wakeups.
     let mut polled = waiting(&notify, 100);
     notify.notify_waiters();
     assert_eq!(woken(&polled).len(), 100);
@@ -87,7 +87,7 @@ fn a_stored_permit_outlives_a_notification_for_all() {
 }
 
 #[test]
-fn who_gives_up_passes_a_notification_of_one_on() {
+fn a_cancelled_waiter_passes_on_notify_one() {
     let notify = Notify::new();
     for last in [false, true] {
         let mut waiting = waiting(&notify, 3);
@@ -106,7 +106,7 @@ fn who_gives_up_passes_a_notification_of_one_on() {
 }
 
 #[test]
-fn who_gives_up_keeps_a_notification_for_all_to_itself() {
+fn a_cancelled_waiter_does_not_pass_on_notify_waiters() {
     let notify = Notify::new();
     let waiting = waiting(&notify, 2);
     notify.notify_waiters();
@@ -115,7 +115,7 @@ fn who_gives_up_keeps_a_notification_for_all_to_itself() {
 }
 
 #[test]
-fn who_gives_up_before_a_notification_is_passed_over() {
+fn a_waiter_cancelled_before_a_notification_is_skipped() {
     let notify = Notify::new();
     for left in 0..3 {
         let mut waiting = waiting(&notify, 3);
@@ -133,7 +133,7 @@ fn who_gives_up_before_a_notification_is_passed_over() {
 }
 
 #[test]
-fn who_is_enabled_is_in_the_queue() {
+fn an_enabled_waiter_is_in_the_queue() {
     let notify = Notify::new();
     let mut enabled = Box::pin(notify.notified());
     assert!(!enabled.as_mut().enable());
@@ -152,7 +152,7 @@ fn who_is_enabled_is_in_the_queue() {
 }
 
 #[test]
-fn who_is_polled_by_another_task_wakes_that_one() {
+fn a_waiter_wakes_the_task_that_polled_last() {
     let notify = Notify::new();
     let mut notified = Box::pin(notify.notified());
     let mut tasks = [spawn(()), spawn(())];
@@ -193,7 +193,7 @@ fn a_waker_that_panics_keeps_no_other_from_waking() {
 #[test]
 fn a_waker_may_drop_and_notify_others() {
     let notify = Arc::new(Notify::new());
-    // The first of more than are woken at a time drops the last, which has not been come to.
+    // The first waiter of more than a batch drops the last, which was not yet woken.
     let last = Arc::new(std::sync::Mutex::new(None::<Pin<Box<OwnedNotified>>>));
     let mut first = Box::pin(notify.clone().notified_owned());
     poll_with(first.as_mut(), {
@@ -218,7 +218,7 @@ fn a_waker_may_drop_and_notify_others() {
 }
 
 #[test]
-fn who_is_not_yet_come_to_is_ready_when_polled() {
+fn a_waiter_not_yet_woken_is_ready_when_polled() {
     let notify = Arc::new(Notify::new());
     let last = Arc::new(std::sync::Mutex::new(Box::pin(
         notify.clone().notified_owned(),
@@ -255,7 +255,7 @@ fn threads_lose_no_notification() {
 }
 
 #[test]
-fn threads_drop_what_is_being_notified() {
+fn threads_drop_futures_that_are_being_notified() {
     let notify = Arc::new(Notify::new());
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let threads: Vec<_> = (0..2)

@@ -1,4 +1,4 @@
-//! The cell that is written once.
+//! `OnceCell`.
 
 #![cfg(not(loom))]
 
@@ -25,7 +25,7 @@ fn the_first_value_stays() {
 }
 
 #[test]
-fn others_wait_for_who_makes_the_value() {
+fn others_wait_for_the_initializer() {
     let cell = OnceCell::new();
     let (sender, receiver) = oneshot::channel();
     let mut making = spawn(cell.get_or_init(|| async { receiver.await.unwrap() }));
@@ -48,7 +48,7 @@ fn others_wait_for_who_makes_the_value() {
 }
 
 #[test]
-fn who_gives_up_fails_or_panics_leaves_it_to_the_next() {
+fn a_cancelled_or_failed_initializer_leaves_it_to_the_next() {
     let cell = OnceCell::new();
     let mut given_up = spawn(cell.get_or_init(std::future::pending));
     assert_pending!(given_up.poll());

@@ -1,4 +1,4 @@
-//! A channel for one value, as its users see it.
+//! `oneshot` through the public API.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready, assert_ready_eq, assert_ready_err};
 
 #[test]
-fn each_end_drops_what_is_left_exactly_once() {
+fn each_end_drops_remaining_values_once() {
     let value = Arc::new(());
     for order in 0..4 {
         let (tx, mut rx) = oneshot::channel();

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 
-use common::must_end;
+use common::{current_thread, must_end};
 use pointsman::runtime::{Builder, Handle, LocalOptions, Runtime};
 use pointsman::sync::{RwLock, Semaphore, broadcast, mpsc, oneshot};
 use pointsman::time::{self, Duration, Instant};
@@ -15,10 +15,6 @@ use pointsman::{spawn, task};
 
 pointsman::task_local! {
     static KEY: u32;
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 fn threads() -> Runtime {

@@ -1,5 +1,5 @@
-//! Children that end together, are dropped, or are waited for in unusual ways. The tests count the children and the
-//! descriptors of the whole process, so one runs after the other.
+//! Children that exit together, are dropped, or are waited for in unusual ways. The tests run one after the other,
+//! because they count the children and descriptors of the whole process.
 
 #![cfg(all(target_os = "linux", not(loom), feature = "full"))]
 
@@ -16,17 +16,17 @@ use std::task::Poll;
 use std::time::Duration;
 use std::{mem, thread};
 
-use common::must_end;
+use common::{current_thread, must_end};
 use pointsman::process::{Child, Command};
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::task;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs a test alone, and fails if it leaves descriptors or children.
+/// Runs a test alone, and fails if it leaks descriptors or children.
 fn alone(test: impl FnOnce() + Send + 'static) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // The pipe for signals stays.
+    // The pipe for signals stays open.
     threads().block_on(async { Command::new("true").status().await.unwrap() });
     let before = descriptors();
     must_end(test);
@@ -38,9 +38,10 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Whether there are any, also such as have ended and have not been asked how.
+/// Whether there are children, including exited ones that are not reaped.
 fn has_children() -> bool {
-    // SAFETY: it looks, and writes to what is given it.
+    // SAFETY: `waitid` writes to a local that outlives the call; with WNOWAIT it reaps no child. A `siginfo_t` of zeroes is
+    // valid.
     unsafe {
         let mut info: libc::siginfo_t = mem::zeroed();
         let what = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -59,11 +60,7 @@ fn threads() -> Runtime {
     builder.worker_threads(2).enable_all().build().unwrap()
 }
 
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// What a child reads as its standard input, and what it waits for until that is dropped.
+/// A pipe as the child's standard input, which the child waits for until the other end is dropped.
 fn gate() -> (Stdio, UnixStream) {
     let (inner, outer) = UnixStream::pair().unwrap();
     (OwnedFd::from(inner).into(), outer)
@@ -77,7 +74,7 @@ fn cat() -> Command {
 
 #[test]
 fn a_thousand_children_end_at_once() {
-    // SAFETY: it sets a limit of this process, to one that it may have.
+    // SAFETY: both calls access a local that outlives them; an `rlimit` of zeroes is valid.
     unsafe {
         let mut limit = mem::zeroed();
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
@@ -115,7 +112,7 @@ fn children_that_are_dropped_are_reaped_when_they_end() {
         });
         assert!(has_children());
         drop((inner, outer));
-        // Nobody uses the runtime meanwhile.
+        // The runtime is idle meanwhile.
         until_there_are_no_children();
     });
 }
@@ -146,14 +143,14 @@ fn children_are_killed_with_the_runtime_whose_tasks_have_them() {
                 let stdout = OwnedFd::from(writer.try_clone().unwrap());
                 command.stdin(stdin).stdout(stdout).kill_on_drop(true);
                 let mut child = command.spawn().unwrap();
-                // Else the command has them.
+                // Otherwise the command keeps the pipes open.
                 drop(command);
                 task::spawn(async move { child.wait().await });
             }
         });
         drop(writer);
         drop(runtime);
-        // The end of the pipe: none has it any more.
+        // The end of the pipe: all writers have closed it.
         assert_eq!(reader.read(&mut [0]).unwrap(), 0);
         let runtime = threads();
         runtime.block_on(async { Command::new("true").status().await.unwrap() });
@@ -186,7 +183,7 @@ fn a_wait_that_was_given_up_is_begun_again() {
 }
 
 #[test]
-fn a_wait_goes_on_at_another_runtime() {
+fn a_wait_continues_in_another_runtime() {
     alone(|| {
         let (stdin, outer) = gate();
         let mut child: Child = threads().block_on(async { cat().stdin(stdin).spawn().unwrap() });
@@ -254,7 +251,7 @@ fn a_program_that_does_not_exist_leaves_nothing() {
 }
 
 #[test]
-fn no_child_is_started_where_nobody_could_wait_for_it() {
+fn no_child_is_started_without_a_runtime_to_wait_for_it() {
     alone(|| {
         let outside = std::panic::catch_unwind(|| Command::new("true").spawn());
         assert!(outside.is_err());

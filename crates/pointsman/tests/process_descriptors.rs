@@ -1,4 +1,4 @@
-//! A child that no descriptor can be had for. One test, as it uses up those of its process.
+//! A child without a descriptor for it. One test, as it uses up the descriptors of its process.
 
 #![cfg(all(target_os = "linux", not(loom), feature = "full"))]
 
@@ -18,7 +18,7 @@ use pointsman::runtime::Builder;
 
 #[test]
 fn children_are_waited_for_without_descriptors() {
-    // SAFETY: it sets a limit of this process, to a lower one.
+    // SAFETY: `setrlimit` reads a local that outlives the call.
     unsafe {
         let mut limit = mem::zeroed();
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
@@ -47,7 +47,7 @@ fn children_are_waited_for_without_descriptors() {
             assert!(Command::new("true").stdin(Stdio::piped()).spawn().is_err());
             let waits = children.iter_mut().map(|child| child.wait());
             let mut waits = join_all(waits);
-            // All wait before the first ends: what ends gives no descriptor to another.
+            // All waits begin before the first child exits, so that no wait gets the descriptor of another.
             assert!(poll_fn(|cx| Poll::Ready(waits.poll_unpin(cx).is_pending())).await);
             drop(stdins);
             for status in waits.await {

@@ -1,4 +1,4 @@
-//! What the README says of the manifest.
+//! The README's manifest example.
 
 #![cfg(not(loom))]
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-/// What a feature enables, without the prefix of dependencies.
+/// The dependencies that a feature enables, without the `dep:` prefix.
 fn enabled(by: &Value) -> Vec<&str> {
     let all = by.as_array().expect("a feature is a list");
     let names = all.iter().map(|name| name.as_str().expect("of strings"));

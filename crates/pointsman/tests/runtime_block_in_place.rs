@@ -1,5 +1,4 @@
-//! However many threads are in `block_in_place` and in `block_on`, the runtime goes on with all its
-//! workers.
+//! However many threads are in `block_in_place` and `block_on`, all workers of the runtime stay available.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -11,25 +10,15 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread::{self, JoinHandle as Thread};
 use std::time::Duration;
 
-use common::must_end;
+use common::{must_end, threads, wait};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Handle, Runtime};
 use pointsman::sync::oneshot;
 use pointsman::task::{self, JoinHandle};
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-/// Waits without a runtime.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    executor::block_on(task).unwrap()
-}
-
-/// Threads in `block_on`, all of them inside, until they are told to leave.
+/// Threads in `block_on`, until they are released.
 struct Waiting {
     leave: Vec<oneshot::Sender<()>>,
     threads: Vec<Thread<()>>,
@@ -44,7 +33,7 @@ impl Waiting {
                 let (handle, inside) = (handle.clone(), inside.clone());
                 let thread = thread::spawn(move || {
                     handle.block_on(async move {
-                        // Pending once before, so that it is not the first poll that tells.
+                        // Pending once, so that the signal is not from the first poll.
                         time::sleep(Duration::from_millis(1)).await;
                         inside.send(()).unwrap();
                         let _ = may_leave.await;
@@ -65,7 +54,7 @@ impl Waiting {
     }
 }
 
-/// `count` tasks that are all in `block_in_place`, until the gate is open.
+/// `count` tasks that are all in `block_in_place` until the gate is open.
 fn block_in_place(runtime: &Runtime, count: usize, gate: &Gate) -> Vec<JoinHandle<()>> {
     let (tx, rx) = mpsc::channel();
     let tasks = (0..count)
@@ -85,8 +74,8 @@ fn block_in_place(runtime: &Runtime, count: usize, gate: &Gate) -> Vec<JoinHandl
     tasks
 }
 
-/// Its workers run tasks, wake them and fire their timers.
-fn goes_on(runtime: &Runtime) {
+/// Checks that the workers run tasks, wake them and fire timers.
+fn check_workers(runtime: &Runtime) {
     let tasks: Vec<_> = (0..50)
         .map(|n| {
             runtime.spawn(async move {
@@ -101,7 +90,7 @@ fn goes_on(runtime: &Runtime) {
     }
 }
 
-// --- how many there may be ---
+// --- the number of threads ---
 
 #[test]
 fn threads_in_block_on_take_no_place_from_one_that_steps_in_for_a_worker() {
@@ -132,11 +121,11 @@ fn both_workers_and_sixteen_other_threads_may_block() {
         let waiting = Waiting::new(runtime.handle(), 16);
         let gate = Gate::new();
         let blocked = block_in_place(&runtime, 2, &gate);
-        goes_on(&runtime);
+        check_workers(&runtime);
         gate.open();
         blocked.into_iter().for_each(wait);
         waiting.end();
-        goes_on(&runtime);
+        check_workers(&runtime);
     });
 }
 
@@ -158,7 +147,7 @@ fn any_number_of_tasks_may_meet_at_a_barrier() {
                 let leaders = tasks.into_iter().map(wait).filter(|&is| is).count();
                 assert_eq!(leaders, 1);
             }
-            goes_on(&runtime);
+            check_workers(&runtime);
         }
     });
 }
@@ -202,16 +191,16 @@ fn a_thread_that_is_back_from_blocking_works_on() {
             let gate = Gate::new();
             let blocked = block_in_place(&runtime, 8, &gate);
             gate.open();
-            goes_on(&runtime);
+            check_workers(&runtime);
             blocked.into_iter().for_each(wait);
         }
     });
 }
 
-// --- block_on and block_in_place of each other ---
+// --- block_on and block_in_place, nested ---
 
 #[test]
-fn the_future_that_is_blocked_on_may_end_what_blocks_in_place() {
+fn the_future_of_block_on_may_release_block_in_place() {
     must_end(|| {
         for workers in [1, 2, 4] {
             let runtime = threads(workers);
@@ -259,7 +248,7 @@ fn block_in_place_and_block_on_may_be_nested() {
                 assert_eq!(wait(task), 5);
             }
             assert_eq!(runtime.block_on(async { nested(5) }), 5);
-            goes_on(&runtime);
+            check_workers(&runtime);
         }
     });
 }
@@ -278,7 +267,7 @@ fn block_in_place_within_block_in_place_changes_nothing() {
                     passage.block();
                     3
                 });
-                // It is still outside after the inner one.
+                // Still outside after the inner call.
                 let (tx, rx) = mpsc::channel();
                 task::spawn(async move { tx.send(value).unwrap() });
                 rx.recv().unwrap()
@@ -287,7 +276,7 @@ fn block_in_place_within_block_in_place_changes_nothing() {
             value
         });
         is_inside.recv().unwrap();
-        goes_on(&runtime);
+        check_workers(&runtime);
         gate.open();
         assert_eq!(wait(task), 3);
     });
@@ -329,10 +318,10 @@ fn a_panic_in_place_costs_the_runtime_no_worker() {
                 let main = || runtime.block_on(async { blocks() });
                 catch_unwind(AssertUnwindSafe(main)).unwrap_err();
             }
-            goes_on(&runtime);
+            check_workers(&runtime);
             let gate = Gate::new();
             let blocked = block_in_place(&runtime, 2 * workers, &gate);
-            goes_on(&runtime);
+            check_workers(&runtime);
             gate.open();
             blocked.into_iter().for_each(wait);
         }
@@ -359,15 +348,15 @@ fn a_panic_after_block_in_place_costs_the_runtime_no_worker() {
                 let task: JoinHandle<()> = task;
                 assert!(executor::block_on(task).unwrap_err().is_panic());
             }
-            goes_on(&runtime);
+            check_workers(&runtime);
         }
     });
 }
 
-// --- the end ---
+// --- shutdown ---
 
 #[test]
-fn a_runtime_may_be_ended_in_place_and_cancels_what_is_waited_for() {
+fn a_runtime_shut_down_in_block_in_place_cancels_the_awaited_task() {
     must_end(|| {
         for workers in [1, 2, 4] {
             for by_main in [true, false] {

@@ -1,5 +1,4 @@
-//! A thread in `block_on` of a runtime with workers polls its own future and nothing else, and polls
-//! it whatever the tasks do.
+//! A thread in `block_on` of a multi-thread runtime polls only its own future, regardless of the tasks.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -12,21 +11,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Handle, Runtime};
 use pointsman::sync::oneshot;
 use pointsman::{task, time};
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn for_each_number_of_workers(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
@@ -51,10 +41,10 @@ fn block_all_workers(runtime: &Runtime, workers: usize, gate: &Gate) {
     }
 }
 
-// --- whose futures it polls ---
+// --- which futures it polls ---
 
 #[test]
-fn a_task_may_block_its_thread_until_the_future_that_is_blocked_on_goes_on() {
+fn a_task_may_block_until_the_future_of_block_on_continues() {
     for_each_number_of_workers(|runtime| {
         for yields in 0..50 {
             runtime.block_on(async {
@@ -71,7 +61,7 @@ fn a_task_may_block_its_thread_until_the_future_that_is_blocked_on_goes_on() {
 }
 
 #[test]
-fn several_tasks_may_block_their_threads_until_the_future_goes_on() {
+fn several_tasks_may_block_until_the_future_continues() {
     must_end(|| {
         let runtime = threads(4);
         for _ in 0..20 {
@@ -114,7 +104,7 @@ fn a_thread_that_blocks_through_a_handle_polls_its_future_only_too() {
 }
 
 #[test]
-// That it is held over an await is what is tested.
+// Holding the lock over an await is what this tests.
 #[allow(clippy::await_holding_lock)]
 fn a_lock_of_the_standard_library_may_be_held_over_an_await() {
     for_each_number_of_workers(|runtime| {
@@ -256,10 +246,10 @@ fn the_future_is_polled_while_all_workers_are_busy() {
     });
 }
 
-// --- what it spawns ---
+// --- tasks that it spawns ---
 
 #[test]
-fn what_is_spawned_while_the_only_worker_is_blocked_runs_when_it_is_free() {
+fn tasks_spawned_while_the_only_worker_is_blocked_run_later() {
     must_end(|| {
         let runtime = threads(1);
         for _ in 0..20 {
@@ -278,7 +268,7 @@ fn what_is_spawned_while_the_only_worker_is_blocked_runs_when_it_is_free() {
 }
 
 #[test]
-fn what_was_spawned_runs_on_when_the_thread_has_left() {
+fn spawned_tasks_keep_running_after_the_thread_has_left() {
     for_each_number_of_workers(|runtime| {
         let handle = runtime.handle().clone();
         let ran = Arc::new(AtomicUsize::new(0));
@@ -324,7 +314,7 @@ fn many_tasks_that_are_spawned_at_once_all_run() {
     });
 }
 
-// --- many threads that block ---
+// --- many blocked threads ---
 
 #[test]
 fn a_hundred_threads_that_wait_keep_no_task_waiting() {
@@ -351,7 +341,7 @@ fn a_hundred_threads_that_wait_keep_no_task_waiting() {
     });
 }
 
-// --- a runtime of the current thread ---
+// --- current-thread runtimes ---
 
 #[test]
 fn of_a_runtime_without_workers_another_thread_takes_over_when_the_one_that_runs_tasks_leaves() {
@@ -381,7 +371,7 @@ fn of_a_runtime_without_workers_another_thread_takes_over_when_the_one_that_runs
                     None => panic!("a task ran in a thread that does not block"),
                 };
                 end.send(()).unwrap();
-                // It is gone before the next task is spawned.
+                // The first task is dropped before the next is spawned.
                 let position = blocked.iter().position(|thread| thread.thread().id() == id);
                 blocked.swap_remove(position.unwrap()).join().unwrap();
                 left.insert(id);

@@ -1,4 +1,4 @@
-//! Threads that block on futures, among tasks that block and among many of their kind.
+//! Threads in `block_on` among blocking tasks and other such threads.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -8,24 +8,15 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads, wait};
 use gate::Gate;
-use pointsman::runtime::{Builder, Runtime};
+use pointsman::runtime::Runtime;
 use pointsman::sync::oneshot;
 use pointsman::task;
 use pointsman::task::JoinHandle;
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Both kinds.
+/// Runs on both kinds of runtimes.
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
         test(current_thread());
@@ -35,13 +26,8 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
     });
 }
 
-/// Waits for a task without running any.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    futures::executor::block_on(task).unwrap()
-}
-
 #[test]
-fn a_future_that_blocks_the_calling_thread_strands_nobody() {
+fn a_future_that_blocks_the_calling_thread_strands_no_task() {
     for workers in [1, 2, 4] {
         must_end(move || {
             let runtime = threads(workers);
@@ -85,7 +71,7 @@ fn a_future_that_is_blocked_on_waits_for_no_task_of_others_that_blocks() {
 }
 
 #[test]
-fn a_thread_that_blocks_on_a_future_runs_only_what_it_has_queued_itself() {
+fn a_thread_in_block_on_runs_only_tasks_it_has_queued() {
     must_end(|| {
         let runtime = threads(1);
         let main = thread::current().id();
@@ -121,7 +107,7 @@ fn a_thread_that_blocks_on_a_future_fires_timers_and_leaves_the_tasks_to_workers
                 thread::current().id()
             });
             futures::executor::block_on(begun).unwrap();
-            // Nobody but this thread can fire the timer.
+            // Only this thread can fire the timer.
             let gate = Gate::new();
             let blocked = gate.passage();
             let (has_begun, begun) = oneshot::channel();
@@ -149,7 +135,7 @@ fn a_thread_that_sleeps_in_block_on_fires_timers_when_the_last_worker_is_called(
             let blocked = gate.passage();
             let handle = runtime.handle().clone();
             let calling = thread::spawn(move || {
-                // By then all others sleep.
+                // All other threads sleep by then.
                 thread::sleep(Duration::from_millis(2));
                 handle.spawn(async move { blocked.block() })
             });
@@ -162,7 +148,7 @@ fn a_thread_that_sleeps_in_block_on_fires_timers_when_the_last_worker_is_called(
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_thread_that_sleeps_in_block_on_is_not_woken_for_what_it_does_not_take() {
+fn a_thread_in_block_on_is_not_woken_for_tasks_it_does_not_run() {
     fn sleeps() -> u32 {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         let mut words = status.split_whitespace();
@@ -184,7 +170,7 @@ fn a_thread_that_sleeps_in_block_on_is_not_woken_for_what_it_does_not_take() {
 }
 
 #[test]
-fn what_a_thread_was_unparked_for_is_left_to_it() {
+fn a_task_is_left_to_the_thread_unparked_for_it() {
     each(|runtime| {
         thread::current().unpark();
         runtime.block_on(async { time::sleep(Duration::from_millis(5)).await });
@@ -233,9 +219,9 @@ fn more_threads_block_on_futures_than_have_a_place() {
     each(forty_threads);
 }
 
-/// A thread that looks for work finds its own future ready, and leaves without what has just come.
+/// A thread that searches for tasks finds its own future ready, and leaves without the newly queued task.
 #[test]
-fn a_task_that_comes_as_a_thread_leaves_is_run() {
+fn a_task_queued_as_a_thread_leaves_is_run() {
     must_end(|| {
         let runtime = threads(1);
         for n in 0..1_000u64 {
@@ -260,9 +246,9 @@ fn a_task_that_comes_as_a_thread_leaves_is_run() {
     });
 }
 
-/// Whoever drives leaves, in the moment in which the next one's future gets ready.
+/// The driving thread leaves at the moment when the next thread's future becomes ready.
 #[test]
-fn somebody_drives_as_long_as_anybody_waits() {
+fn one_thread_drives_while_any_thread_waits() {
     must_end(|| {
         for _ in 0..30 {
             let runtime = Arc::new(current_thread());

@@ -1,4 +1,4 @@
-//! A task whose neighbours block their workers is run by those that are left.
+//! Tasks queued beside blocked workers are run by the other workers.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -9,24 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use common::must_end;
-use futures::executor;
+use common::{must_end, threads, wait};
 use gate::Gate;
-use pointsman::runtime::{Builder, Runtime};
+use pointsman::runtime::Runtime;
 use pointsman::task::{self, JoinHandle};
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-/// Waits without a runtime.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    executor::block_on(task).unwrap()
-}
-
-/// Occupies so many workers until the gate is open.
+/// Occupies this many workers until the gate is open.
 fn block_workers(runtime: &Runtime, count: usize, gate: &Gate) -> Vec<JoinHandle<()>> {
     let begun = Arc::new(Barrier::new(count + 1));
     let tasks = (0..count)
@@ -42,7 +31,7 @@ fn block_workers(runtime: &Runtime, count: usize, gate: &Gate) -> Vec<JoinHandle
     tasks
 }
 
-/// Some hundred steps of computing, as much as a short request costs.
+/// A few hundred steps of computation, as much as a short request costs.
 fn computes() {
     let mut sum = 0u64;
     for n in 0..2_000 {
@@ -110,7 +99,7 @@ fn one_worker_of_several_is_enough_for_all_other_tasks() {
 #[test]
 fn tasks_that_wait_in_the_queue_of_one_that_blocks_are_taken_by_others() {
     must_end(|| {
-        // Whoever opens the gate stands before, between or behind those that block.
+        // The task that opens the gate is queued before, between or behind those that block.
         for place in 0..4 {
             let runtime = threads(4);
             for _ in 0..20 {
@@ -164,7 +153,7 @@ fn a_timer_fires_beside_tasks_that_compute_and_yield_for_ever() {
     });
 }
 
-/// Counted in polls of the others: how long these take is up to the machine.
+/// Counted in polls of the other tasks, as their duration depends on the machine.
 #[test]
 fn a_task_from_outside_begins_after_few_polls_of_those_that_are_always_ready() {
     must_end(|| {
@@ -192,7 +181,7 @@ fn a_task_from_outside_begins_after_few_polls_of_those_that_are_always_ready() {
                 .collect();
             is_over.store(true, SeqCst);
             busy.into_iter().for_each(wait);
-            // In some tries the thread that spawns loses its core meanwhile.
+            // In some attempts the spawning thread loses its core meanwhile.
             counts.sort_unstable();
             let median = counts[counts.len() / 2];
             assert!(median <= 1_000 * workers, "{counts:?}");
@@ -212,7 +201,7 @@ fn a_time_limit_ends_the_wait_for_a_task_that_is_still_blocked() {
                     let mut blocked = task::spawn(async move { passage.block() });
                     let limit = Duration::from_millis(50);
                     assert!(time::timeout(limit, &mut blocked).await.is_err());
-                    // It ends only now.
+                    // Ends only now.
                     gate.open();
                     blocked.await.unwrap();
                 });

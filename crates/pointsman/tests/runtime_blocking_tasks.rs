@@ -1,4 +1,4 @@
-//! Tasks that block their threads, and for how long they keep others waiting: not at all.
+//! Tasks that block their threads must not delay other tasks.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -11,23 +11,11 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{must_end, threads, wait};
 use gate::Gate;
-use pointsman::runtime::{Builder, Runtime};
 use pointsman::sync::{mpsc as channel, oneshot};
 use pointsman::task;
-use pointsman::task::JoinHandle;
 use pointsman::time;
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-/// Waits for a task without running any.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    futures::executor::block_on(task).unwrap()
-}
 
 fn yields_until(is_over: &Arc<AtomicBool>) -> impl Future<Output = ()> + Send + use<> {
     let is_over = Arc::clone(is_over);
@@ -94,8 +82,8 @@ fn the_others_complete_while_one_blocks_for_half_a_second() {
     });
 }
 
-/// What a task spawns, or wakes, just before it blocks its thread until all that has run.
-fn nobody_is_stranded(workers: usize, blockers: usize, children: usize) {
+/// A blocking task's spawned and woken tasks run before it continues.
+fn no_task_is_stranded(workers: usize, blockers: usize, children: usize) {
     must_end(move || {
         let runtime = threads(workers);
         let ran = Arc::new(AtomicUsize::new(0));
@@ -122,7 +110,7 @@ fn nobody_is_stranded(workers: usize, blockers: usize, children: usize) {
                         tx.send(()).unwrap();
                     });
                 }
-                // They wait now, here or elsewhere.
+                // The tasks now wait, on this worker or elsewhere.
                 task::yield_now().await;
                 begun.wait();
                 for wake in woken {
@@ -150,25 +138,25 @@ fn nobody_is_stranded(workers: usize, blockers: usize, children: usize) {
 }
 
 #[test]
-fn what_a_task_has_spawned_and_woken_before_it_blocks_is_run_by_others() {
+fn tasks_spawned_and_woken_before_blocking_run_on_other_workers() {
     for children in [1, 2, 3, 20, 500] {
-        nobody_is_stranded(2, 1, children);
-        nobody_is_stranded(4, 1, children);
+        no_task_is_stranded(2, 1, children);
+        no_task_is_stranded(4, 1, children);
     }
 }
 
 #[test]
-fn one_thread_is_enough_for_what_all_others_have_left() {
+fn one_thread_runs_what_all_others_have_left() {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     for children in [1, 2, 30] {
-        nobody_is_stranded(3, 2, children);
-        nobody_is_stranded(4, 3, children);
-        nobody_is_stranded(cores + 2, cores + 1, children);
+        no_task_is_stranded(3, 2, children);
+        no_task_is_stranded(4, 3, children);
+        no_task_is_stranded(cores + 2, cores + 1, children);
     }
 }
 
 #[test]
-fn what_a_blocked_task_is_woken_for_goes_elsewhere() {
+fn tasks_woken_by_a_blocked_task_run_on_other_workers() {
     must_end(|| {
         let runtime = threads(2);
         let (tx, mut rx) = channel::unbounded_channel();
@@ -180,7 +168,7 @@ fn what_a_blocked_task_is_woken_for_goes_elsewhere() {
                 reply.send(count).unwrap();
             }
         });
-        // The task that blocks has woken the other by what it has sent.
+        // The message of the blocking task has woken the other.
         let asks = runtime.spawn(async move {
             for n in 1..=50 {
                 let (reply, answer) = mpsc::channel();
@@ -203,7 +191,7 @@ fn timers_fire_while_a_thread_is_blocked() {
             let (tx, rx) = mpsc::channel();
             let blocked = gate.passage();
             runtime.spawn(async move {
-                // Whoever has registered the timer does not come to fire it.
+                // The thread that registered the timer does not fire it.
                 task::spawn(async move {
                     time::sleep(Duration::from_millis(20)).await;
                     tx.send(()).unwrap();
@@ -252,9 +240,9 @@ fn timers_fire_while_one_thread_is_blocked_and_another_spins() {
     }
 }
 
-/// Neither is idle: what waits behind the one that blocks is taken by the one that is busy.
+/// No worker is idle: the tasks behind the blocking one are taken by the busy worker.
 #[test]
-fn a_busy_thread_takes_what_waits_behind_one_that_blocks() {
+fn a_busy_worker_takes_tasks_queued_behind_a_blocked_one() {
     must_end(|| {
         for _ in 0..20 {
             let runtime = threads(2);

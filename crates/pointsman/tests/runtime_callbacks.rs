@@ -123,7 +123,7 @@ fn a_task_that_a_hook_spawns_is_run_while_the_hook_blocks() {
 }
 
 #[test]
-fn a_hook_that_blocks_in_place_does_not_give_its_worker_away() {
+fn a_hook_in_block_in_place_keeps_its_worker() {
     must_end(|| {
         let (tells, told) = mpsc::channel();
         let hook = move || {
@@ -201,7 +201,7 @@ fn a_callback_that_panics_in_block_on_ends_that_and_nothing_else() {
     });
 }
 
-/// Without its workers the runtime would stand still, and nobody would know why.
+/// Without its workers the runtime would hang without an error.
 #[test]
 fn a_callback_that_panics_in_a_worker_ends_the_process() {
     const CHILD: &str = "POINTSMAN_TEST_PANICS";
@@ -209,7 +209,7 @@ fn a_callback_that_panics_in_a_worker_ends_the_process() {
         let mut builder = Builder::new_multi_thread();
         let bad = || panic!("a callback");
         let runtime = builder.worker_threads(1).on_thread_park(bad).build();
-        // Not so long, as the process is ended meanwhile.
+        // Shorter, as the process is ended meanwhile.
         thread::sleep(Duration::from_secs(5));
         drop(runtime.unwrap());
         return;

@@ -1,4 +1,4 @@
-//! Tasks that are always ready, or spawn without end, starve nobody.
+//! Tasks that are always ready, or spawn without end, do not starve others.
 
 mod common;
 
@@ -8,22 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::must_end;
-use pointsman::runtime::{Builder, Runtime};
+use common::{current_thread, must_end, threads};
+use pointsman::runtime::Runtime;
 use pointsman::sync::{mpsc as channel, oneshot};
 use pointsman::task;
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Both kinds.
+/// Runs on both kinds of runtimes.
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
         test(current_thread());
@@ -43,7 +34,7 @@ fn yields_until(is_over: &Arc<AtomicBool>) -> impl Future<Output = ()> + Send + 
 }
 
 #[test]
-fn tasks_that_yield_for_ever_starve_nobody() {
+fn tasks_that_yield_forever_starve_no_task() {
     each(|runtime| {
         let is_over = Arc::new(AtomicBool::new(false));
         let busy: Vec<_> = (0..9)
@@ -53,7 +44,7 @@ fn tasks_that_yield_for_ever_starve_nobody() {
         runtime.block_on(async {
             // A timer.
             time::sleep(Duration::from_millis(3)).await;
-            // The future that is blocked on.
+            // The future of `block_on`.
             task::yield_now().await;
             // A task of this thread, and one from another.
             task::spawn(async {}).await.unwrap();
@@ -65,7 +56,7 @@ fn tasks_that_yield_for_ever_starve_nobody() {
             });
             assert_eq!(rx.await.unwrap(), 7);
             outside.join().unwrap();
-            // A wake-up from another thread, and blocking work.
+            // A wakeup from another thread, and blocking work.
             assert_eq!(task::spawn_blocking(|| 8).await.unwrap(), 8);
         });
         is_over.store(true, SeqCst);
@@ -75,7 +66,7 @@ fn tasks_that_yield_for_ever_starve_nobody() {
     });
 }
 
-/// Its captured `alive` says that it is there still.
+/// The captured `alive` shows that the task still exists.
 fn respawns(
     is_over: Arc<AtomicBool>,
     alive: Arc<()>,
@@ -194,10 +185,10 @@ fn a_task_whose_channel_is_always_ready_lets_others_run() {
 }
 
 #[test]
-fn a_timer_that_was_made_after_long_work_is_not_early() {
+fn a_timer_created_after_long_work_is_not_early() {
     each(|runtime| {
         let test = async {
-            // What the runtime knows of the time is old by now.
+            // The runtime's cached time is outdated by now.
             thread::sleep(Duration::from_millis(40));
             let start = Instant::now();
             time::sleep(Duration::from_millis(50)).await;

@@ -7,20 +7,11 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
 use pointsman::runtime::{Builder, Handle, Runtime};
 use pointsman::sync::{Notify, oneshot};
 use pointsman::{task, time};
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
@@ -94,14 +85,14 @@ fn a_future_that_blocks_the_thread_cannot_be_nested() {
         let error = runtime.block_on(task).unwrap_err();
         let panic = error.into_panic();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&NESTED));
-        // And nothing of that stays behind.
+        // No effect remains.
         assert_eq!(runtime.block_on(async { 1 }), 1);
         assert!(Handle::try_current().is_err());
     });
 }
 
 #[test]
-fn what_blocks_the_thread_is_refused_where_tasks_run() {
+fn blocking_calls_panic_where_tasks_run() {
     each(|runtime| {
         let text = text_of(|| {
             runtime.block_on(async {
@@ -122,7 +113,7 @@ fn a_handle_blocks_on_a_future_that_others_complete() {
         let handle = runtime.handle().clone();
         let (tx, rx) = oneshot::channel();
         let outside = thread::spawn(move || {
-            // Spawned here, run by the other.
+            // Spawned here, run by the other thread.
             handle.block_on(async {
                 let task = task::spawn(async {
                     time::sleep(Duration::from_millis(1)).await;
@@ -151,7 +142,7 @@ fn a_handle_is_woken_by_another_thread() {
 }
 
 #[test]
-fn tasks_of_one_thread_run_only_while_somebody_blocks() {
+fn current_thread_tasks_run_only_during_block_on() {
     must_end(|| {
         let runtime = current_thread();
         let task = runtime.spawn(async { thread::current().id() });
@@ -197,7 +188,7 @@ fn others_go_on_when_the_one_that_drives_leaves() {
         let follows = thread::spawn(move || {
             second.block_on(async move {
                 stands.send(()).unwrap();
-                // Needs the timers of whoever drives.
+                // Needs the timers of the driving thread.
                 for _ in 0..20 {
                     time::sleep(Duration::from_millis(1)).await;
                     task::spawn(async {}).await.unwrap();
@@ -240,7 +231,7 @@ fn tasks_are_spawned_from_many_threads() {
 }
 
 #[test]
-fn what_blocks_on_a_future_gets_its_panic() {
+fn block_on_propagates_the_panic_of_its_future() {
     each(|runtime| {
         assert_eq!(
             text_of(|| runtime.block_on(async { panic!("thrown") })),
@@ -291,7 +282,7 @@ fn the_innermost_runtime_is_the_current_one() {
             assert_eq!(Handle::current().id(), second.handle().id());
             let task = task::spawn(async { Handle::current().id() });
             assert_eq!(executor::block_on(task).unwrap(), second.handle().id());
-            // A runtime is entered while it is blocked on.
+            // A runtime is entered while a thread is in its `block_on`.
             let id = first.block_on(async { Handle::current().id() });
             assert_eq!(id, first.handle().id());
             assert_eq!(Handle::current().id(), second.handle().id());
@@ -386,7 +377,7 @@ fn handles_can_be_kept_in_thread_locals() {
     struct Spawns(Handle);
     impl Drop for Spawns {
         fn drop(&mut self) {
-            // The thread is ending: its own runtime may be forgotten, but not this one.
+            // The exiting thread may have lost its own current runtime, but not this one.
             drop(self.0.spawn(async {}));
             let _ = Handle::try_current();
         }

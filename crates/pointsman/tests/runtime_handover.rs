@@ -1,4 +1,4 @@
-//! What is left behind by a thread that stops working for the runtime is taken up by another.
+//! Work that a leaving thread leaves behind is taken over by another.
 
 use std::future::poll_fn;
 use std::sync::mpsc;
@@ -25,7 +25,7 @@ fn current_thread() -> Runtime {
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Runs what may hang in a thread of its own, and fails if it does.
+/// Runs a test on its own thread, and fails if it hangs.
 fn in_time<R: Send + 'static>(run: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, result) = mpsc::channel();
     thread::spawn(move || done.send(run()));
@@ -78,7 +78,7 @@ fn a_thread_that_looks_for_work_and_then_blocks_lets_another_do_it() {
 }
 
 #[test]
-fn a_seat_that_is_offered_to_one_that_leaves_goes_to_the_next() {
+fn a_seat_offered_to_a_leaving_thread_goes_to_the_next() {
     in_time(|| {
         for _ in 0..100 {
             let runtime = Arc::new(current_thread());
@@ -90,7 +90,7 @@ fn a_seat_that_is_offered_to_one_that_leaves_goes_to_the_next() {
                 7
             });
             let on = Arc::clone(&runtime);
-            // Three block at once. The first two leave together; the third needs the seat for the task.
+            // Three block at once. The first two leave together; the third needs the worker's seat for the task.
             let (sat, is_sitting) = mpsc::channel();
             let holder = thread::spawn(move || {
                 on.block_on(async move {
@@ -160,7 +160,7 @@ fn a_worker_that_steps_aside_does_not_count_on_one_that_may_leave() {
 }
 
 #[test]
-fn who_steps_aside_may_block_on_a_future() {
+fn block_in_place_may_block_on_a_future() {
     in_time(|| {
         let runtime = multi_thread(2);
         let task = runtime.spawn(async {
@@ -189,7 +189,7 @@ impl Drop for SpawnOnDrop {
 }
 
 #[test]
-fn what_ends_in_one_runtime_may_spawn_in_that_which_ends_it() {
+fn a_dropped_task_may_spawn_in_the_runtime_that_drops_it() {
     in_time(|| {
         let runtime = current_thread();
         let (ran, has_run) = mpsc::channel();
@@ -217,7 +217,7 @@ fn what_ends_in_one_runtime_may_spawn_in_that_which_ends_it() {
 }
 
 #[test]
-fn a_job_that_comes_when_the_last_thread_ends_is_run() {
+fn a_job_submitted_as_the_last_thread_exits_is_run() {
     in_time(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -252,7 +252,7 @@ fn blocking_work_does_not_count_as_tasks() {
 }
 
 #[test]
-fn what_wakes_a_future_while_another_is_blocked_on_within_it_is_not_lost() {
+fn wakeups_during_a_nested_block_on_are_not_lost() {
     in_time(|| {
         let runtime = multi_thread(1);
         let (first, first_gone) = oneshot::channel::<()>();
@@ -304,14 +304,14 @@ fn one_that_blocks_in_place_and_one_that_just_blocks_keep_no_other_waiting() {
             let (begin, has_begun) = mpsc::channel();
             let in_place = begin.clone();
             let first = runtime.spawn(async move { block_in_place(|| blocks(in_place)) });
-            let first_goes_on = has_begun.recv().unwrap();
+            let first_continues = has_begun.recv().unwrap();
             let second = runtime.spawn(async move { blocks(begin) });
-            let second_goes_on = has_begun.recv().unwrap();
+            let second_continues = has_begun.recv().unwrap();
             let (ran, has_run) = mpsc::channel();
             runtime.spawn(async move { ran.send(()) });
             has_run.recv().unwrap();
-            first_goes_on.send(()).unwrap();
-            second_goes_on.send(()).unwrap();
+            first_continues.send(()).unwrap();
+            second_continues.send(()).unwrap();
             runtime
                 .block_on(async { pointsman::try_join!(first, second) })
                 .unwrap();

@@ -1,4 +1,4 @@
-//! A runtime that has nothing to do sleeps, and wakes for its timers only.
+//! An idle runtime sleeps, and wakes for its timers only.
 //!
 //! Invariant: one test, as it counts how often the threads of its process sleep.
 
@@ -21,12 +21,12 @@ fn threads_of_this_process() -> HashSet<OsString> {
     threads.map(|thread| thread.unwrap().file_name()).collect()
 }
 
-/// How often all threads but these have left a processor.
+/// Context switches of all threads but these.
 fn switches(but: &HashSet<OsString>) -> u64 {
     let mut sum = 0;
     for thread in threads_of_this_process().difference(but) {
         let path = fs::canonicalize("/proc/self/task").unwrap().join(thread);
-        // It may have ended meanwhile.
+        // The thread may have exited meanwhile.
         let status = fs::read_to_string(path.join("status")).unwrap_or_default();
         for line in status.lines().filter(|line| line.contains("ctxt_switches")) {
             sum += line
@@ -41,7 +41,7 @@ fn switches(but: &HashSet<OsString>) -> u64 {
 }
 
 #[test]
-fn an_idle_runtime_comes_to_rest_and_wakes_for_its_timers_only() {
+fn an_idle_runtime_wakes_for_its_timers_only() {
     must_end(|| {
         let others = threads_of_this_process();
         let mut builder = Builder::new_multi_thread();
@@ -59,7 +59,7 @@ fn an_idle_runtime_comes_to_rest_and_wakes_for_its_timers_only() {
             futures::executor::block_on(task).unwrap();
         }
         comes_to_rest();
-        // With a timer that is far away, too.
+        // With a distant timer, too.
         runtime.spawn(async { time::sleep(Duration::from_secs(1_000)).await });
         comes_to_rest();
 
@@ -74,7 +74,7 @@ fn an_idle_runtime_comes_to_rest_and_wakes_for_its_timers_only() {
         let before = switches(&others);
         futures::executor::block_on(interval).unwrap();
         let count = switches(&others) - before;
-        // Two or three for each, as with Tokio: to wake, and to sleep again. More if other programs keep the cores busy.
+        // Two or three for each, as with Tokio: to wake and to sleep again. More if other programs keep the cores busy.
         assert!(count <= 12 * TICKS, "{count} in {TICKS} ticks");
     });
 }

@@ -1,4 +1,4 @@
-//! The figures of a runtime.
+//! Runtime metrics.
 
 mod common;
 
@@ -8,19 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
-use pointsman::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
+use pointsman::runtime::{Builder, Handle, RuntimeFlavor};
 use pointsman::{task, time};
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
 
 fn until(what: impl Fn() -> bool) {
     while !what() {
@@ -56,7 +47,7 @@ fn tasks_are_counted_while_they_live() {
             until(|| metrics.num_alive_tasks() == 0);
             runtime.spawn(pending::<()>());
             drop(runtime);
-            // The figures can be read still.
+            // Metrics can still be read.
             assert_eq!(metrics.num_alive_tasks(), 0);
             assert_eq!(metrics.spawned_tasks_count(), 13);
         }
@@ -64,7 +55,7 @@ fn tasks_are_counted_while_they_live() {
 }
 
 #[test]
-fn what_waits_for_a_thread_is_counted() {
+fn jobs_that_wait_for_a_thread_are_counted() {
     must_end(|| {
         let runtime = current_thread();
         let metrics = runtime.metrics();
@@ -124,7 +115,7 @@ fn blocking_work_and_its_threads_are_counted() {
         executor::block_on(second).unwrap();
         assert_eq!(metrics.blocking_queue_depth(), 0);
         until(|| metrics.num_idle_blocking_threads() == 1);
-        // Jobs are no tasks.
+        // Jobs are not tasks.
         assert_eq!(metrics.spawned_tasks_count(), 0);
         drop(runtime);
         assert_eq!(metrics.num_blocking_threads(), 0);
@@ -169,7 +160,7 @@ fn there_are_no_figures_of_a_worker_that_is_none() {
 }
 
 #[test]
-fn what_waits_in_a_thread_that_blocks_on_a_future_is_counted() {
+fn tasks_queued_in_a_thread_in_block_on_are_counted() {
     must_end(|| {
         let runtime = threads(1);
         let metrics = runtime.metrics();

@@ -1,30 +1,21 @@
-//! What becomes of tasks, threads and blocking work when a runtime ends.
+//! Tasks and blocking work when a runtime shuts down.
 
 mod common;
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex, Weak, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
-use pointsman::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use pointsman::runtime::{Builder, Handle, Runtime};
 use pointsman::sync::oneshot;
-use pointsman::task::{self, JoinHandle, LocalSet};
+use pointsman::task::{self, JoinHandle};
 use pointsman::time;
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn each(test: impl Fn(fn() -> Runtime) + Send + 'static) {
     must_end(move || {
@@ -51,7 +42,7 @@ impl Drop for OnDrop {
 }
 
 #[test]
-fn all_tasks_are_dropped_with_the_runtime_whatever_they_do() {
+fn all_tasks_are_dropped_with_the_runtime() {
     each(|runtime| {
         for is_driven in [false, true] {
             let runtime = runtime();
@@ -78,7 +69,7 @@ fn all_tasks_are_dropped_with_the_runtime_whatever_they_do() {
                     }
                 }));
                 let value = OnDrop(Arc::clone(&dropped));
-                // Large enough to be kept apart.
+                // Large enough to be stored separately.
                 let large = [0u8; 5_000];
                 handles.push(runtime.spawn(async move {
                     let _value = value;
@@ -145,18 +136,18 @@ fn a_task_that_runs_is_dropped_at_its_next_await() {
         go_on.send(()).unwrap();
         ends.join().unwrap();
         assert_eq!(dropped.load(SeqCst), 1);
-        // It may have gone on once if the runtime's end was later.
+        // The task may have run once more if the runtime shut down later.
         let _ = executor::block_on(task);
         let _ = went_on.load(SeqCst);
     });
 }
 
 #[test]
-fn what_a_task_drops_may_use_the_runtime() {
+fn values_dropped_by_a_task_may_use_the_runtime() {
     struct Spawns(Handle, mpsc::Sender<JoinHandle<()>>);
     impl Drop for Spawns {
         fn drop(&mut self) {
-            // The current one, and that which ends.
+            // The current runtime, and the one that shuts down.
             let _ = self.1.send(task::spawn(async {}));
             let _ = self.1.send(self.0.spawn(async {}));
         }
@@ -200,7 +191,7 @@ fn tasks_that_hold_each_other_are_dropped() {
 }
 
 #[test]
-fn what_is_spawned_after_the_end_is_cancelled_and_dropped_at_once() {
+fn tasks_spawned_after_shutdown_are_cancelled_at_once() {
     each(|runtime| {
         let runtime = runtime();
         let handle = runtime.handle().clone();
@@ -253,7 +244,7 @@ fn results_and_wakers_outlive_the_runtime() {
 }
 
 #[test]
-fn a_waiting_thread_is_told_of_the_end() {
+fn a_waiting_thread_is_notified_of_the_shutdown() {
     each(|runtime| {
         let runtime = runtime();
         let task = runtime.spawn(pending::<()>());
@@ -268,7 +259,7 @@ fn queued_work_gets_further_threads_at_the_end() {
     each(|runtime| {
         let runtime = runtime();
         let ran = Arc::new(AtomicUsize::new(0));
-        // Each waits for all others: they need threads still.
+        // Each waits for all others, so they still need threads.
         let barrier = Arc::new(Barrier::new(50));
         for _ in 0..50 {
             let (ran, barrier) = (Arc::clone(&ran), Arc::clone(&barrier));
@@ -363,7 +354,7 @@ fn work_that_gets_no_thread_at_all_is_dropped_at_the_end() {
     });
 }
 
-/// Where memory is for a few threads only.
+/// With memory for a few threads only.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "run by the test below"]
@@ -380,7 +371,7 @@ fn with_few_threads() {
             runtime.spawn_blocking(move || may_go_on.lock().unwrap().recv().unwrap())
         })
         .collect();
-    // Several threads run one each, and no other can be had.
+    // Several threads run one task each, and no further thread can be started.
     let metrics = runtime.metrics();
     while metrics.num_blocking_threads() < 2
         || metrics.num_blocking_threads() + metrics.blocking_queue_depth() > 20
@@ -410,330 +401,4 @@ fn where_no_more_threads_can_be_had_those_there_are_do_all_work() {
     let threads = text.split("threads: ").nth(1).unwrap();
     let threads: usize = threads.lines().next().unwrap().parse().unwrap();
     assert!((1..10).contains(&threads), "{threads}");
-}
-
-#[test]
-fn a_time_limit_ends_the_wait_for_work_that_goes_on() {
-    each(|runtime| {
-        for is_background in [false, true] {
-            let runtime = runtime();
-            let (begun, has_begun) = mpsc::channel();
-            let (go_on, may_go_on) = mpsc::channel::<()>();
-            let job = runtime.spawn_blocking(move || {
-                begun.send(()).unwrap();
-                may_go_on.recv().unwrap();
-                3
-            });
-            has_begun.recv().unwrap();
-            if is_background {
-                runtime.shutdown_background();
-            } else {
-                let start = Instant::now();
-                runtime.shutdown_timeout(Duration::from_millis(20));
-                assert!(start.elapsed() >= Duration::from_millis(20));
-            }
-            go_on.send(()).unwrap();
-            assert_eq!(executor::block_on(job).unwrap(), 3);
-        }
-    });
-}
-
-#[test]
-fn a_time_limit_that_is_never_reached_is_none() {
-    each(|runtime| {
-        let runtime = runtime();
-        let job = runtime.spawn_blocking(|| 4);
-        assert_eq!(runtime.block_on(job).unwrap(), 4);
-        runtime.shutdown_timeout(Duration::MAX);
-    });
-}
-
-#[test]
-fn a_task_that_blocks_its_thread_does_not_keep_a_time_limit_waiting() {
-    must_end(|| {
-        let runtime = threads(2);
-        let (begun, has_begun) = mpsc::channel();
-        let (go_on, may_go_on) = mpsc::channel::<()>();
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let value = OnDrop(Arc::clone(&dropped));
-        let blocked = runtime.spawn(async move {
-            let _value = value;
-            begun.send(()).unwrap();
-            may_go_on.recv().unwrap();
-            pending::<()>().await;
-        });
-        has_begun.recv().unwrap();
-        runtime.shutdown_timeout(Duration::from_millis(10));
-        go_on.send(()).unwrap();
-        assert!(executor::block_on(blocked).unwrap_err().is_cancelled());
-        assert_eq!(dropped.load(SeqCst), 1);
-    });
-}
-
-#[test]
-fn a_runtime_that_is_dropped_where_tasks_run_says_so() {
-    const TEXT: &str = "Cannot drop a runtime in a context where blocking is not allowed. This happens when a runtime \
-         is dropped from within an asynchronous context.";
-    each(|runtime| {
-        let outer = runtime();
-        let inner = runtime();
-        let task = inner.spawn(pending::<()>());
-        let panic = catch_unwind(AssertUnwindSafe(|| {
-            outer.block_on(async move { drop(inner) })
-        }));
-        assert_eq!(text_of(panic.unwrap_err()), TEXT);
-        assert!(executor::block_on(task).unwrap_err().is_cancelled());
-        let inner = runtime();
-        let error = outer
-            .block_on(outer.spawn(async move { drop(inner) }))
-            .unwrap_err();
-        assert_eq!(text_of(error.into_panic()), TEXT);
-    });
-}
-
-#[test]
-fn a_runtime_may_be_ended_in_a_task_without_waiting() {
-    each(|runtime| {
-        let outer = runtime();
-        let inner = runtime();
-        let task = inner.spawn(pending::<()>());
-        outer.block_on(async move {
-            inner.shutdown_background();
-            assert!(task.await.unwrap_err().is_cancelled());
-        });
-    });
-}
-
-#[test]
-fn a_runtime_may_be_ended_by_its_own_task() {
-    must_end(|| {
-        let runtime = threads(2);
-        let handle = runtime.handle().clone();
-        let (tx, rx) = mpsc::channel();
-        let task = handle.spawn(async move {
-            runtime.shutdown_background();
-            tx.send(()).unwrap();
-            pending::<()>().await;
-        });
-        rx.recv().unwrap();
-        assert!(executor::block_on(task).unwrap_err().is_cancelled());
-    });
-}
-
-#[test]
-fn a_runtime_may_be_dropped_by_blocking_work_of_its_own_and_of_another() {
-    must_end(|| {
-        let outer = threads(1);
-        let inner = threads(1);
-        let job = outer.spawn_blocking(move || drop(inner));
-        outer.block_on(job).unwrap();
-        let handle = outer.handle().clone();
-        let job = handle.spawn_blocking(move || outer.shutdown_background());
-        executor::block_on(job).unwrap();
-    });
-}
-
-#[test]
-fn the_end_of_a_runtime_does_not_end_who_blocks_on_a_future() {
-    must_end(|| {
-        let runtime = threads(2);
-        let handle = runtime.handle().clone();
-        let (tx, rx) = oneshot::channel();
-        let (begun, has_begun) = mpsc::channel();
-        let waits = thread::spawn(move || {
-            handle.block_on(async move {
-                begun.send(()).unwrap();
-                // Also what it spawns is cancelled then.
-                let result = rx.await.unwrap();
-                assert!(task::spawn(async {}).await.unwrap_err().is_cancelled());
-                result
-            })
-        });
-        has_begun.recv().unwrap();
-        drop(runtime);
-        tx.send(9).unwrap();
-        assert_eq!(waits.join().unwrap(), 9);
-    });
-}
-
-#[test]
-fn a_timer_of_a_runtime_that_has_ended_panics() {
-    must_end(|| {
-        let runtime = threads(1);
-        let handle = runtime.handle().clone();
-        let (begun, has_begun) = mpsc::channel();
-        let waits = thread::spawn(move || {
-            handle.block_on(async move {
-                let mut begun = Some(begun);
-                let mut sleep = std::pin::pin!(time::sleep(Duration::from_secs(3_600)));
-                poll_fn(|cx| {
-                    let polled = sleep.as_mut().poll(cx);
-                    if let Some(begun) = begun.take() {
-                        begun.send(()).unwrap();
-                    }
-                    polled
-                })
-                .await;
-            });
-        });
-        has_begun.recv().unwrap();
-        drop(runtime);
-        assert!(waits.join().is_err());
-    });
-}
-
-#[test]
-fn a_local_set_that_is_dropped_drops_its_tasks_in_its_thread() {
-    each(|runtime| {
-        struct SameThread(thread::ThreadId, Arc<AtomicUsize>);
-        impl Drop for SameThread {
-            fn drop(&mut self) {
-                assert_eq!(thread::current().id(), self.0);
-                self.1.fetch_add(1, SeqCst);
-            }
-        }
-        let runtime = runtime();
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let local = LocalSet::new();
-        let mut handles = Vec::new();
-        for _ in 0..20 {
-            let value = SameThread(thread::current().id(), Arc::clone(&dropped));
-            handles.push(local.spawn_local(async move {
-                let _value = value;
-                pending::<()>().await;
-            }));
-            let value = SameThread(thread::current().id(), Arc::clone(&dropped));
-            handles.push(local.spawn_local(async move {
-                let _value = value;
-                loop {
-                    task::yield_now().await;
-                }
-            }));
-        }
-        local.block_on(&runtime, async { task::yield_now().await });
-        drop(runtime);
-        assert_eq!(dropped.load(SeqCst), 0);
-        drop(local);
-        assert_eq!(dropped.load(SeqCst), 40);
-        for handle in handles {
-            assert!(executor::block_on(handle).unwrap_err().is_cancelled());
-        }
-    });
-}
-
-#[test]
-fn a_panic_while_the_tasks_are_dropped_harms_no_other() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("in drop");
-        }
-    }
-    each(|runtime| {
-        let runtime = runtime();
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let mut thrown = Vec::new();
-        for _ in 0..5 {
-            thrown.push(runtime.spawn(async {
-                let _panics = Panics;
-                pending::<()>().await;
-            }));
-            let value = OnDrop(Arc::clone(&dropped));
-            runtime.spawn(async move {
-                let _value = value;
-                pending::<()>().await;
-            });
-        }
-        runtime.block_on(async {
-            for _ in 0..10 {
-                task::yield_now().await;
-            }
-            time::sleep(Duration::from_millis(2)).await;
-        });
-        drop(runtime);
-        assert_eq!(dropped.load(SeqCst), 5);
-        for task in thrown {
-            let error = executor::block_on(task).unwrap_err();
-            assert!(error.is_panic() || error.is_cancelled());
-        }
-    });
-}
-
-struct Asks(Handle, Arc<AtomicBool>);
-
-impl Drop for Asks {
-    fn drop(&mut self) {
-        let current = Handle::try_current().map(|handle| handle.id());
-        self.1.store(current.ok() == Some(self.0.id()), SeqCst);
-    }
-}
-
-#[test]
-fn a_local_task_is_dropped_where_its_runtime_is_the_current_one() {
-    must_end(|| {
-        let ends: [fn(LocalRuntime); 3] = [drop, LocalRuntime::shutdown_background, |runtime| {
-            runtime.shutdown_timeout(Duration::from_secs(1))
-        }];
-        for end in ends {
-            let runtime = LocalRuntime::new().unwrap();
-            let is_current = Arc::new(AtomicBool::new(false));
-            let asks = Asks(runtime.handle().clone(), Arc::clone(&is_current));
-            runtime.spawn_local(async move {
-                let _asks = asks;
-                pending::<()>().await;
-            });
-            end(runtime);
-            assert!(is_current.load(SeqCst));
-        }
-    });
-}
-
-#[test]
-fn a_task_is_dropped_where_the_runtime_is_the_current_one() {
-    each(|runtime| {
-        let runtime = runtime();
-        let is_current = Arc::new(AtomicBool::new(false));
-        let asks = Asks(runtime.handle().clone(), Arc::clone(&is_current));
-        runtime.spawn(async move {
-            let _asks = asks;
-            pending::<()>().await;
-        });
-        drop(runtime);
-        assert!(is_current.load(SeqCst));
-    });
-}
-
-#[test]
-fn runtimes_come_and_go_while_others_use_them() {
-    each(|runtime| {
-        for _ in 0..30 {
-            let runtime = runtime();
-            let users: Vec<_> = (0..3)
-                .map(|_| {
-                    let handle = runtime.handle().clone();
-                    thread::spawn(move || {
-                        let mut ended = 0;
-                        for n in 0..200 {
-                            let task = handle.spawn(async move {
-                                task::yield_now().await;
-                                n
-                            });
-                            if n % 2 == 0 {
-                                drop(task);
-                            } else if task.is_finished() {
-                                ended += 1;
-                                let _ = executor::block_on(task);
-                            }
-                        }
-                        ended
-                    })
-                })
-                .collect();
-            let _ = runtime.block_on(runtime.spawn(async { task::yield_now().await }));
-            drop(runtime);
-            for user in users {
-                user.join().unwrap();
-            }
-        }
-    });
 }

@@ -104,7 +104,7 @@ fn a_job_that_drops_its_runtime_keeps_no_job_behind_it_from_running() {
 struct CleansUp(Handle, mpsc::Sender<JoinHandle<u32>>);
 
 impl CleansUp {
-    /// A task that never ends and owns one of these, and the jobs that are submitted.
+    /// A task that never ends and owns one of these, and the number of submitted jobs.
     fn owned_by_task(
         handle: &Handle,
     ) -> (

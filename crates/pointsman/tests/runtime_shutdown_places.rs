@@ -1,4 +1,4 @@
-//! The end of a runtime reaches every task, wherever it was spawned from and wherever it is.
+//! Shutdown reaches every task, wherever it was spawned and wherever it is queued.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -11,24 +11,15 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Handle, Runtime};
 use pointsman::sync::oneshot;
 use pointsman::task::{self, JoinHandle, LocalSet};
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Counts how many of its copies are alive.
+/// Counts its live clones.
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
@@ -44,7 +35,7 @@ impl Drop for Alive {
     }
 }
 
-/// Of each kind one: never woken, always ready, waiting for a timer.
+/// One of each kind: never woken, always ready, waiting for a timer.
 fn endless(count: &Arc<AtomicUsize>) -> Vec<JoinHandle<()>> {
     let [first, second, third] = [(); 3].map(|()| Alive::new(count));
     vec![
@@ -79,7 +70,7 @@ fn tasks_that_were_spawned_anywhere_are_dropped() {
                 let runtime = threads(workers);
                 let count = Arc::new(AtomicUsize::new(0));
                 let mut tasks = Vec::new();
-                // From the thread that blocks, twice: once before it was pending.
+                // From the blocking thread, twice: before and after its future was pending.
                 tasks.extend(runtime.block_on(async {
                     let mut tasks = endless(&count);
                     task::yield_now().await;
@@ -87,11 +78,11 @@ fn tasks_that_were_spawned_anywhere_are_dropped() {
                     tasks.extend(task::block_in_place(|| endless(&count)));
                     tasks
                 }));
-                // From outside.
+                // From another thread.
                 let guard = runtime.enter();
                 tasks.extend(endless(&count));
                 drop(guard);
-                // From a task, in place and before, and from blocking work.
+                // From a task, before and in `block_in_place`, and from blocking work.
                 let of_task = Arc::clone(&count);
                 let of_job = Arc::clone(&count);
                 tasks.extend(runtime.block_on(async move {
@@ -115,7 +106,7 @@ fn tasks_that_were_spawned_anywhere_are_dropped() {
 }
 
 #[test]
-fn a_task_that_blocks_in_place_is_dropped_when_it_comes_back() {
+fn a_task_in_block_in_place_is_dropped_when_it_returns() {
     must_end(|| {
         for workers in [1, 2] {
             let runtime = threads(workers);
@@ -154,13 +145,13 @@ fn a_task_that_blocks_in_place_is_dropped_when_it_comes_back() {
 }
 
 #[test]
-fn what_blocks_in_place_may_wait_for_any_task_that_is_cancelled() {
+fn block_in_place_may_wait_for_a_cancelled_task() {
     must_end(|| {
         for workers in [1, 2, 4] {
             let runtime = threads(workers);
             let handle = runtime.handle().clone();
             let count = Arc::new(AtomicUsize::new(0));
-            // Two of them wait in place already when a third ends the runtime.
+            // Two threads already wait in `block_in_place` when a third shuts the runtime down.
             let (inside, is_inside) = mpsc::channel();
             let (done, all_done) = mpsc::channel();
             for _ in 0..2 {
@@ -191,7 +182,7 @@ fn what_blocks_in_place_may_wait_for_any_task_that_is_cancelled() {
 }
 
 #[test]
-fn a_local_task_is_told_that_the_task_it_waits_for_is_cancelled() {
+fn a_local_task_is_notified_that_an_awaited_task_was_cancelled() {
     must_end(|| {
         for workers in [1, 2] {
             let runtime = threads(workers);
@@ -216,7 +207,7 @@ fn a_local_task_is_told_that_the_task_it_waits_for_is_cancelled() {
                 runtime.shutdown_background();
                 assert_eq!(waits.await.unwrap(), 3);
             }));
-            // The set belongs to its thread, and to no runtime.
+            // The set belongs to its thread, not to a runtime.
             assert_eq!(count.load(SeqCst), 1);
             drop(local);
             assert_eq!(count.load(SeqCst), 0);

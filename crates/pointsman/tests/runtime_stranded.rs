@@ -1,5 +1,5 @@
-//! What waits for a worker that is blocked is taken from it: what it has spawned and woken last, and
-//! the timers, even if no worker is left. Tokio promises none of this, and these programs hang there.
+//! Work that waits for a blocked worker is taken from it: the task that it spawned or woke last, and its timers, even
+//! if no worker is left. Tokio does not promise this, and these programs hang there.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -10,23 +10,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
-use common::must_end;
+use common::{must_end, threads, wait};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Runtime};
 use pointsman::sync::oneshot;
-use pointsman::task::{self, JoinHandle};
+use pointsman::task;
 use pointsman::time;
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-/// Waits without a runtime.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    executor::block_on(task).unwrap()
-}
 
 // --- tasks ---
 
@@ -75,7 +64,7 @@ fn a_task_may_block_its_thread_until_one_that_it_has_spawned_is_done() {
         for workers in [2, 4, 8] {
             let runtime = threads(workers);
             for _ in 0..20 {
-                // Each of them but the last blocks a worker.
+                // Each but the last blocks a worker.
                 wait(runtime.spawn(spawns_and_blocks(workers - 1, Gate::new())));
             }
         }
@@ -200,7 +189,7 @@ fn a_timer_wakes_a_thread_that_waits_without_a_runtime_while_all_workers_are_blo
     must_end(|| {
         let runtime = threads(1);
         let guard = runtime.enter();
-        // Whoever has registered it sleeps in another executor.
+        // The thread that registered the timer sleeps in another executor.
         let sleep = Box::pin(time::sleep(Duration::from_millis(20)));
         drop(guard);
         let gate = Gate::new();

@@ -106,7 +106,7 @@ fn a_future_that_the_first_of_the_tasks_wakes_waits_for_the_others() {
 
 /// Tasks that a task spawns or wakes are ready too.
 #[test]
-fn tasks_that_spawn_and_wake_others_come_to_their_end_before_the_future_is_polled() {
+fn tasks_that_spawn_and_wake_others_run_before_the_future() {
     for_each_length(61, |runtime, steps| {
         let ran = runtime.block_on(async {
             let (tx, mut rx) = mpsc::channel(1);
@@ -279,7 +279,7 @@ fn tasks_of_a_local_runtime_that_may_be_sent_run_before_yield_now_returns() {
 
 /// The first poll comes before all tasks, including tasks that another thread has spawned.
 #[test]
-fn the_first_poll_comes_before_any_task() {
+fn the_first_poll_precedes_all_tasks() {
     for_each_length(61, |runtime, steps| {
         let entered = runtime.enter();
         let count = spawn_counting(20, steps);

@@ -1,18 +1,13 @@
-//! `worker_index()` names the worker that runs the task, and nobody else.
+//! `worker_index()` returns the worker that runs the task, and `None` elsewhere.
 
 mod common;
 
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use common::must_end;
-use pointsman::runtime::{Builder, Runtime, worker_index};
+use common::{must_end, threads};
+use pointsman::runtime::{Builder, worker_index};
 use pointsman::task;
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
 
 #[test]
 fn a_thread_that_blocks_on_a_future_is_no_worker() {
@@ -36,7 +31,7 @@ fn a_thread_that_blocks_on_a_future_is_no_worker() {
 }
 
 #[test]
-fn a_task_is_told_one_of_the_workers() {
+fn a_task_sees_the_index_of_a_worker() {
     must_end(|| {
         for workers in [1, 2, 4] {
             let runtime = threads(workers);
@@ -59,7 +54,7 @@ fn a_task_is_told_one_of_the_workers() {
 }
 
 #[test]
-fn tasks_that_run_at_once_are_told_different_workers() {
+fn concurrent_tasks_see_different_worker_indexes() {
     must_end(|| {
         let runtime = threads(4);
         for _ in 0..20 {
@@ -84,7 +79,7 @@ fn tasks_that_run_at_once_are_told_different_workers() {
 }
 
 #[test]
-fn what_blocks_in_place_is_no_worker_until_it_is_back() {
+fn a_thread_in_block_in_place_has_no_worker_index() {
     must_end(|| {
         let runtime = threads(2);
         for _ in 0..20 {

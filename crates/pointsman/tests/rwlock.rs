@@ -1,4 +1,4 @@
-//! The read-write lock.
+//! `RwLock`.
 
 #![cfg(not(loom))]
 
@@ -13,7 +13,7 @@ use pointsman::sync::{
 use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready};
 
-/// How often threads meet; fewer where each step is checked.
+/// How often threads meet; fewer times where each step is checked (miri).
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 500 };
 
 #[test]
@@ -36,7 +36,7 @@ fn many_read_or_one_writes() {
 }
 
 #[test]
-fn readers_wait_behind_a_writer_until_it_gives_up() {
+fn readers_wait_behind_a_writer_until_it_is_cancelled() {
     let lock = RwLock::new(());
     let reader = lock.try_read().unwrap();
     let mut writer = spawn(lock.write());

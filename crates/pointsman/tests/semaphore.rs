@@ -1,4 +1,4 @@
-//! The semaphore.
+//! `Semaphore`.
 
 #![cfg(not(loom))]
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use tokio_test::task::{Spawn, spawn};
 use tokio_test::{assert_pending, assert_ready_err, assert_ready_ok};
 
-/// How often threads meet; fewer where each step is checked.
+/// How often threads meet; fewer times where each step is checked (miri).
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 500 };
 
 #[test]
@@ -32,7 +32,7 @@ fn permits_are_given_out_and_back() {
 }
 
 #[test]
-fn who_waits_is_woken_in_order() {
+fn waiters_are_woken_in_order() {
     let semaphore = Semaphore::new(0);
     let mut first = spawn(semaphore.acquire());
     let mut second = spawn(semaphore.acquire());
@@ -69,7 +69,7 @@ fn a_large_request_is_not_overtaken() {
 }
 
 #[test]
-fn who_gives_up_leaves_its_permits_to_the_next() {
+fn a_cancelled_waiter_leaves_its_permits_to_the_next() {
     let semaphore = Semaphore::new(1);
     let mut large = spawn(semaphore.acquire_many(2));
     assert_pending!(large.poll());
@@ -82,7 +82,7 @@ fn who_gives_up_leaves_its_permits_to_the_next() {
 }
 
 #[test]
-fn who_gives_up_in_the_middle_of_the_queue_is_passed_over() {
+fn a_cancelled_waiter_in_the_middle_of_the_queue_is_skipped() {
     let semaphore = Semaphore::new(0);
     let mut waiting: Vec<_> = (0..3).map(|_| spawn(semaphore.acquire())).collect();
     for acquire in &mut waiting {
@@ -104,7 +104,7 @@ fn a_future_that_was_never_polled_takes_nothing() {
 }
 
 #[test]
-fn who_is_polled_by_another_task_wakes_that_one() {
+fn a_waiter_wakes_the_task_that_polled_last() {
     let semaphore = Semaphore::new(0);
     let mut acquire = Box::pin(semaphore.acquire());
     let mut first = spawn(());
@@ -141,7 +141,7 @@ fn closing_lets_all_go_and_takes_no_permit_away() {
 }
 
 #[test]
-fn who_was_given_permits_and_finds_it_closed_gives_them_back() {
+fn permits_granted_before_close_are_returned() {
     let semaphore = Semaphore::new(0);
     let mut acquire = spawn(semaphore.acquire());
     assert_pending!(acquire.poll());
@@ -241,7 +241,7 @@ enum Step {
     TryAcquire(u32),
     Add(usize),
     Forget(usize),
-    /// Drops what was asked for in this place: a future or a permit.
+    /// Drops the future or permit at this index.
     Drop(prop::sample::Index),
     PollAll,
 }
@@ -258,11 +258,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-/// The law: first come, first served, and the first reserves what there is.
+/// The law: FIFO, and the first waiter reserves available permits.
 #[derive(Default)]
 struct Law {
     available: usize,
-    /// Number, how many it wants, and how many it lacks.
+    /// Index, permits requested, and permits missing.
     queue: VecDeque<(usize, usize, usize)>,
 }
 
@@ -321,7 +321,7 @@ proptest! {
     fn permits_go_to_the_first(start in 0..4_usize, steps in steps()) {
         let semaphore = Arc::new(Semaphore::new(start));
         let mut law = Law { available: start, ..Law::default() };
-        // Number, how many, and what became of it.
+        // Index, permits requested, and the outcome.
         let mut asked: Vec<(usize, usize, Asked)> = Vec::new();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
@@ -385,7 +385,7 @@ proptest! {
     }
 }
 
-/// Gives a permit when it is dropped.
+/// Releases a permit when it is dropped.
 struct Last(Arc<Semaphore>);
 
 impl Wake for Last {
@@ -399,7 +399,7 @@ impl Drop for Last {
 }
 
 #[test]
-fn a_waker_may_give_a_permit_when_it_is_replaced() {
+fn a_waker_may_release_a_permit_when_replaced() {
     let semaphore = Arc::new(Semaphore::new(0));
     let mut acquire = Box::pin(semaphore.acquire());
     let waker = Waker::from(Arc::new(Last(semaphore.clone())));

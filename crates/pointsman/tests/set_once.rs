@@ -1,4 +1,4 @@
-//! The cell that can be waited for.
+//! `SetOnce`.
 
 #![cfg(not(loom))]
 
@@ -10,7 +10,7 @@ use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready};
 
 #[test]
-fn all_who_wait_are_given_the_value() {
+fn all_waiters_get_the_value() {
     let cell = SetOnce::new();
     let mut waiting: Vec<_> = (0..50).map(|_| spawn(cell.wait())).collect();
     for wait in &mut waiting {

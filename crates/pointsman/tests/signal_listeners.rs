@@ -1,5 +1,5 @@
-//! Signals in storms, and listeners at several runtimes. Each test has a signal of its own, as all are sent to the whole
-//! process.
+//! Bursts of signals, and listeners in several runtimes. Each test uses its own signal, as signals are sent to the
+//! whole process.
 
 #![cfg(all(unix, not(loom), feature = "full"))]
 
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::Poll;
 use std::thread;
 
-use common::must_end;
+use common::{current_thread, must_end};
 use pointsman::runtime::{Builder, Runtime, is_rt_shutdown_err};
 use pointsman::signal::unix::{Signal, SignalKind, signal};
 
 fn send(kind: SignalKind) {
-    // SAFETY: it sends a signal to this process.
+    // SAFETY: `kill` with this process's id passes no pointer; the signal has a handler.
     assert_eq!(0, unsafe {
         libc::kill(libc::getpid(), kind.as_raw_value())
     });
@@ -28,16 +28,12 @@ fn threads() -> Runtime {
     builder.worker_threads(2).enable_all().build().unwrap()
 }
 
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
 fn listener(runtime: &Runtime, kind: SignalKind) -> Signal {
     let _entered = runtime.enter();
     signal(kind).unwrap()
 }
 
-async fn has_come(signal: &mut Signal) -> bool {
+async fn has_signal(signal: &mut Signal) -> bool {
     poll_fn(|cx| Poll::Ready(signal.poll_recv(cx).is_ready())).await
 }
 
@@ -51,7 +47,7 @@ fn the_last_signal_of_a_storm_is_not_lost() {
             let mut signal = listener(runtime, kind);
             let is_last = Arc::clone(&is_last);
             async move {
-                // Asked after a signal has come: that was the last, or there is one more.
+                // Polled after a signal has arrived: it was the last, or one more is reported.
                 loop {
                     signal.recv().await;
                     if is_last.load(SeqCst) {
@@ -66,7 +62,8 @@ fn the_last_signal_of_a_storm_is_not_lost() {
             let is_last = Arc::clone(&is_last);
             move || {
                 for _ in 0..100_000 {
-                    // SAFETY: it sends a signal to this thread, which has handled it then: the system makes none of two.
+                    // SAFETY: `raise` takes no pointer, and the signal has a handler. The thread has run it when the call
+                    // returns, so the system does not coalesce two signals.
                     unsafe { libc::raise(kind.as_raw_value()) };
                 }
                 is_last.store(true, SeqCst);
@@ -82,7 +79,7 @@ fn the_last_signal_of_a_storm_is_not_lost() {
 }
 
 #[test]
-fn a_runtime_that_nobody_runs_holds_up_no_other() {
+fn a_runtime_without_a_running_thread_does_not_delay_others() {
     must_end(|| {
         let kind = SignalKind::user_defined2();
         let (idle, busy) = (current_thread(), current_thread());
@@ -92,10 +89,10 @@ fn a_runtime_that_nobody_runs_holds_up_no_other() {
             send(kind);
             busy.block_on(soon.recv());
         }
-        // They are one.
+        // They coalesce.
         idle.block_on(async {
             late.recv().await;
-            assert!(!has_come(&mut late).await);
+            assert!(!has_signal(&mut late).await);
         });
     });
 }
@@ -113,14 +110,14 @@ fn a_receipt_that_was_given_up_loses_nothing() {
                 send(kind);
                 other.recv().await;
             }
-            assert!(has_come(&mut signal).await);
-            assert!(!has_come(&mut signal).await);
+            assert!(has_signal(&mut signal).await);
+            assert!(!has_signal(&mut signal).await);
         });
     });
 }
 
 #[test]
-fn what_nobody_may_listen_to_is_an_error() {
+fn signals_that_cannot_be_handled_are_an_error() {
     let runtime = current_thread();
     let entered = runtime.enter();
     for number in [-1, 0, libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, 10_000] {

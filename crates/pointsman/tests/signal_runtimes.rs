@@ -1,4 +1,4 @@
-//! A listener whose runtime has ended. One test: any other runtime of its process would tell it too.
+//! A listener whose runtime has shut down. One test: any other runtime of the process would deliver to it.
 
 #![cfg(all(unix, not(loom), feature = "full"))]
 
@@ -13,7 +13,7 @@ use pointsman::signal::unix::{SignalKind, signal};
 use pointsman::task;
 
 fn send(kind: SignalKind) {
-    // SAFETY: it sends a signal to this process.
+    // SAFETY: `kill` with this process's id passes no pointer; the signal has a handler.
     assert_eq!(0, unsafe {
         libc::kill(libc::getpid(), kind.as_raw_value())
     });

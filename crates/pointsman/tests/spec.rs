@@ -1,8 +1,8 @@
-//! The scenarios of `spec/`, played on every primitive here that they speak of.
+//! Runs the scenarios of `spec/` on each primitive that they describe.
 //!
-//! A scenario is left out only because it needs a capability that the primitive says it lacks, or because
-//! the primitive is listed as different there; then it must really differ. Each test says how many it played
-//! and how many it left out, and with `--nocapture` why.
+//! A scenario is skipped only because it needs a capability that the primitive declares it lacks, or because the
+//! primitive is listed as different; then it must really differ. Each test prints how many scenarios it ran and
+//! skipped, and with `--nocapture` why.
 
 #![cfg(not(loom))]
 
@@ -31,7 +31,7 @@ use spec::semaphore::{MUTEX, OWNED_MUTEX, OWNED_SEMAPHORE, SEMAPHORE, WRITTEN_RW
 use spec::stage::play;
 use spec::subscribers::{BROADCAST, WATCH};
 
-/// Primitives that have no counterpart in this crate.
+/// Primitives without a counterpart in this crate.
 const NOT_APPLICABLE: [&str; 6] = [
     "condition",
     "keyed-mutex",
@@ -164,7 +164,7 @@ fn play_all(implementation: &Implementation) {
     let name = implementation.name;
     let count: usize = left_out.values().sum();
     let report = format!("{name}: {played} scenarios played, {count} left out\n");
-    // Past the harness, which would keep it to itself.
+    // Bypasses the harness, which captures the output.
     io::stderr().write_all(report.as_bytes()).unwrap();
     assert!(problems.is_empty(), "{name}:{problems}");
     assert_eq!(differ, implementation.differs.iter().collect());

@@ -1,5 +1,5 @@
-//! Random programs of everything that can happen to a task. Each future is dropped once, each handle settles,
-//! and nothing hangs. `POINTSMAN_SEED` repeats one program.
+//! Random programs of everything that can happen to a task. Each future is dropped once, each handle resolves, and
+//! nothing hangs. `POINTSMAN_SEED` repeats one program.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use pointsman::runtime::{Builder, Handle, Runtime};
 use pointsman::task::{AbortHandle, JoinHandle, spawn_blocking, yield_now};
 use pointsman::time::{sleep, timeout};
 
-/// How long programs are made for each kind of runtime.
+/// How long programs are generated for each kind of runtime.
 const TIME: Duration = Duration::from_millis(1_200);
-/// How long one program may take.
+/// The time limit of one program.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Splitmix64.
@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// What the tasks of a program share.
+/// State shared by the tasks of a program.
 #[derive(Default)]
 struct World {
     made: AtomicUsize,
@@ -51,7 +51,7 @@ struct World {
     is_over: AtomicBool,
 }
 
-/// Counts that it was made and dropped.
+/// Counts its creation and its drop.
 struct Witness(Arc<World>);
 
 impl Witness {
@@ -89,7 +89,7 @@ impl Future for Woken {
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A task that does so many random things.
+/// A task that performs this many random actions.
 fn task(world: Arc<World>, mut random: Random, depth: u64) -> Task {
     let witness = Witness::new(&world);
     Box::pin(async move {
@@ -157,10 +157,10 @@ fn task(world: Arc<World>, mut random: Random, depth: u64) -> Task {
     })
 }
 
-/// What some tasks throw.
+/// The payload of tasks that panic.
 struct Expected;
 
-/// Whether a task has ended as it may.
+/// Whether a task has ended in an allowed way.
 fn settled(result: Result<(), pointsman::task::JoinError>) -> bool {
     match result {
         Ok(()) => true,
@@ -169,7 +169,7 @@ fn settled(result: Result<(), pointsman::task::JoinError>) -> bool {
     }
 }
 
-/// Wakes and aborts from outside until the program is over.
+/// Wakes and aborts tasks from another thread until the program is over.
 fn meddle(world: &World, handle: &Handle, mut random: Random) {
     while !world.is_over.load(SeqCst) {
         let wakers = std::mem::take(&mut *world.wakers.lock().unwrap());
@@ -220,7 +220,7 @@ fn program(runtime: Runtime, mut random: Random) {
     });
     if is_ended_amidst {
         drop(runtime);
-        // What outlives its runtime settles too.
+        // Handles that outlive their runtime resolve too.
         for handle in kept {
             let result = futures::executor::block_on(handle);
             assert!(settled(result));

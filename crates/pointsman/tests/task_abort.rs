@@ -1,4 +1,4 @@
-//! Tasks that are ended before they are done.
+//! Aborted tasks.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
     });
 }
 
-/// Notes in which thread it was dropped.
+/// Records the thread on which it was dropped.
 struct DroppedIn(mpsc::Sender<thread::ThreadId>);
 
 impl Drop for DroppedIn {
@@ -58,7 +58,7 @@ fn a_task_is_ended_wherever_it_is() {
             assert!(error.is_cancelled() && !error.is_panic());
             assert_eq!(error.id(), number);
             assert_eq!(error.to_string(), format!("task {number} was cancelled"));
-            // While it goes around.
+            // While it loops.
             let task = task::spawn(async {
                 loop {
                     task::yield_now().await;
@@ -76,7 +76,7 @@ fn a_task_is_ended_wherever_it_is() {
             });
             give.send(task.abort_handle()).unwrap();
             assert!(task.await.unwrap_err().is_cancelled());
-            // While it sleeps, which takes the timer away too.
+            // While it sleeps, which cancels the timer too.
             let task = task::spawn(time::sleep(Duration::from_secs(3_600)));
             task::yield_now().await;
             task.abort();
@@ -97,7 +97,7 @@ fn a_task_that_was_ended_before_it_has_begun_is_never_polled() {
 }
 
 #[test]
-fn an_abort_that_comes_too_late_changes_nothing() {
+fn an_abort_after_completion_has_no_effect() {
     each(|runtime| {
         runtime.block_on(async {
             let task = task::spawn(async { 5 });
@@ -139,7 +139,7 @@ fn a_task_that_completes_though_it_was_aborted_while_it_ran_has_its_result() {
 }
 
 #[test]
-fn the_future_is_dropped_by_the_runtime_not_by_whoever_aborts() {
+fn an_aborted_future_is_dropped_by_the_runtime() {
     must_end(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
@@ -161,7 +161,7 @@ fn the_future_is_dropped_by_the_runtime_not_by_whoever_aborts() {
 }
 
 #[test]
-fn the_future_is_gone_when_its_end_is_known() {
+fn an_aborted_future_is_dropped_before_the_handle_resolves() {
     each(|runtime| {
         let (tx, rx) = mpsc::channel();
         let value = DroppedIn(tx);
@@ -218,7 +218,7 @@ fn many_abort_and_wake_one_task_at_once() {
 }
 
 #[test]
-fn an_abort_wakes_whoever_waits() {
+fn an_abort_wakes_the_waiter() {
     each(|runtime| {
         let task = runtime.spawn(pending::<()>());
         let abort = task.abort_handle();
@@ -248,7 +248,7 @@ fn a_panic_in_the_drop_of_an_aborted_future_is_its_result() {
             task.abort();
             let error = task.await.unwrap_err();
             assert_eq!(error.into_panic().downcast_ref::<&str>(), Some(&"in drop"));
-            // Others are not touched by it.
+            // Other tasks are not affected.
             assert_eq!(task::spawn(async { 2 }).await.unwrap(), 2);
         });
     });
@@ -292,7 +292,7 @@ fn a_future_may_abort_its_own_task_while_it_is_dropped() {
 }
 
 #[test]
-fn blocking_work_that_has_begun_goes_on_and_what_has_not_is_cancelled() {
+fn abort_cancels_only_blocking_work_that_has_not_begun() {
     must_end(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -321,7 +321,7 @@ fn blocking_work_that_has_begun_goes_on_and_what_has_not_is_cancelled() {
 }
 
 #[test]
-fn errors_say_what_has_happened() {
+fn errors_describe_the_cause() {
     each(|runtime| {
         runtime.block_on(async {
             let task = task::spawn(async { panic!("a text") });

@@ -1,4 +1,4 @@
-//! What goes on while a worker runs what blocks in place.
+//! Work that continues while a worker is in `block_in_place`.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -8,21 +8,16 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::must_end;
+use common::{must_end, threads};
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Runtime};
+use pointsman::runtime::Builder;
 use pointsman::sync::oneshot;
 use pointsman::task;
 use pointsman::time;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
 #[test]
-fn what_is_queued_goes_on_while_the_only_thread_runs_what_blocks() {
+fn queued_tasks_run_while_the_only_worker_blocks_in_place() {
     must_end(|| {
         let runtime = threads(1);
         let (tx, rx) = mpsc::channel();
@@ -37,7 +32,7 @@ fn what_is_queued_goes_on_while_the_only_thread_runs_what_blocks() {
             drop(tx);
             task::block_in_place(|| rx.iter().sum::<i32>())
         });
-        // Nobody but the runtime's own thread works for it.
+        // Only the runtime's own thread works for it.
         let (done, result) = mpsc::channel();
         runtime.spawn(async move { done.send(blocking.await.unwrap()).unwrap() });
         assert_eq!(result.recv().unwrap(), 45);
@@ -45,7 +40,7 @@ fn what_is_queued_goes_on_while_the_only_thread_runs_what_blocks() {
 }
 
 #[test]
-fn what_comes_from_outside_goes_on_while_the_only_thread_runs_what_blocks() {
+fn injected_tasks_run_while_the_only_worker_blocks_in_place() {
     must_end(|| {
         let runtime = threads(1);
         for _ in 0..20 {
@@ -68,7 +63,7 @@ fn what_comes_from_outside_goes_on_while_the_only_thread_runs_what_blocks() {
                     blocked.block();
                 });
             });
-            // A thread that blocks on a future sleeps when the other steps aside, and leaves then.
+            // A thread in `block_on` sleeps when the other enters `block_in_place`, and leaves then.
             let blocker = is_started.recv().unwrap();
             leave.send(()).unwrap();
             while blocker != guest.thread().id() && !guest.is_finished() {
@@ -120,7 +115,7 @@ fn a_wake_up_during_block_in_place_is_not_lost() {
                 pointsman::join!(rx, async {
                     task::block_in_place(|| {
                         handle.block_on(async {
-                            // It is this thread that is woken here, for the other of the two.
+                            // This thread is woken here on behalf of the other.
                             task::spawn_blocking(move || tx.send(5).unwrap())
                                 .await
                                 .unwrap();
@@ -135,7 +130,7 @@ fn a_wake_up_during_block_in_place_is_not_lost() {
 }
 
 #[test]
-fn all_threads_may_run_what_blocks_at_once() {
+fn all_threads_may_be_in_block_in_place_at_once() {
     must_end(|| {
         let runtime = threads(2);
         let barrier = Arc::new(Barrier::new(9));
@@ -170,7 +165,7 @@ fn a_task_that_has_entered_another_runtime_leaves_its_own_to_others() {
 }
 
 #[test]
-fn who_takes_over_takes_no_room_from_blocking_work() {
+fn a_substitute_worker_takes_no_thread_from_blocking_work() {
     must_end(|| {
         for (workers, most) in [(1, 1), (2, 1), (2, 2), (4, 4)] {
             let runtime = Builder::new_multi_thread()

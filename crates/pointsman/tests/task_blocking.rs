@@ -1,4 +1,4 @@
-//! Work that blocks its thread, in threads for that and in place.
+//! Blocking work on its own threads and in `block_in_place`.
 
 mod common;
 
@@ -11,20 +11,11 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::must_end;
+use common::{current_thread, must_end, threads};
 use futures::executor;
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Handle, Runtime};
 use pointsman::sync::{mpsc as channel, oneshot};
 use pointsman::{task, time};
-
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
@@ -35,7 +26,7 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
 }
 
 #[test]
-fn jobs_run_elsewhere_and_give_their_results() {
+fn jobs_run_on_other_threads_and_return_results() {
     each(|runtime| {
         runtime.block_on(async {
             let here = thread::current().id();
@@ -58,7 +49,7 @@ fn jobs_run_elsewhere_and_give_their_results() {
 }
 
 #[test]
-fn jobs_come_from_many_threads_at_once() {
+fn jobs_are_submitted_by_many_threads_at_once() {
     each(|runtime| {
         let sum = Arc::new(AtomicUsize::new(0));
         let others: Vec<_> = (0..4)
@@ -158,7 +149,7 @@ fn five_hundred_jobs_block_at_once() {
         }
         assert_eq!(leaders, 1);
         assert_eq!(runtime.metrics().num_blocking_threads(), 512);
-        // All are taken, and one more waits.
+        // All threads are taken, and one more job waits.
         let (go_on, may_go_on) = mpsc::channel::<()>();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
         let begun = Arc::new(AtomicUsize::new(0));
@@ -210,7 +201,7 @@ fn short_jobs_that_keep_a_thread_busy_get_a_second_one() {
 }
 
 #[test]
-fn a_job_waits_for_those_that_came_after_it() {
+fn a_job_may_wait_for_later_jobs() {
     each(|runtime| {
         for _ in 0..20 {
             let (to_first, from_last) = mpsc::channel();
@@ -244,7 +235,7 @@ fn a_job_waits_for_jobs_that_it_submits() {
 }
 
 #[test]
-fn the_result_of_a_job_that_nobody_waits_for_is_dropped() {
+fn the_result_of_a_detached_job_is_dropped() {
     each(|runtime| {
         let held = Arc::new(());
         for _ in 0..10 {
@@ -256,10 +247,10 @@ fn the_result_of_a_job_that_nobody_waits_for_is_dropped() {
     });
 }
 
-// --- in place ---
+// --- block_in_place ---
 
 #[test]
-fn what_blocks_in_place_may_borrow_and_gives_its_result() {
+fn block_in_place_may_borrow_and_returns_its_result() {
     must_end(|| {
         let runtime = threads(2);
         let mut text = String::from("a");
@@ -272,12 +263,12 @@ fn what_blocks_in_place_may_borrow_and_gives_its_result() {
             let task = task::spawn(async {
                 let here = thread::current().id();
                 task::block_in_place(|| assert_eq!(thread::current().id(), here));
-                // Within itself.
+                // Nested.
                 task::block_in_place(|| task::block_in_place(|| 3))
             });
             assert_eq!(task.await.unwrap(), 3);
         });
-        // Outside of a runtime it is just called, and so it is in blocking work.
+        // Outside of a runtime the closure is just called, also in blocking work.
         assert_eq!(task::block_in_place(|| 4), 4);
         let job = runtime.spawn_blocking(|| task::block_in_place(|| 5));
         assert_eq!(executor::block_on(job).unwrap(), 5);
@@ -313,7 +304,7 @@ fn a_panic_in_place_leaves_all_as_it_was() {
                 let caught = catch_unwind(|| task::block_in_place(|| panic!("caught")));
                 assert!(caught.is_err());
                 task::yield_now().await;
-                // Tasks run here still: nothing may block.
+                // Tasks still run here: blocking is not allowed.
                 catch_unwind(|| Handle::current().block_on(async {})).is_err()
             });
             assert!(runtime.block_on(task).unwrap());
@@ -322,7 +313,7 @@ fn a_panic_in_place_leaves_all_as_it_was() {
 }
 
 #[test]
-fn what_blocks_in_place_waits_for_tasks_it_has_spawned() {
+fn block_in_place_waits_for_tasks_it_has_spawned() {
     must_end(|| {
         for workers in [1, 2, 4] {
             let runtime = threads(workers);
@@ -352,7 +343,7 @@ fn what_blocks_in_place_waits_for_tasks_it_has_spawned() {
 }
 
 #[test]
-fn another_runtime_runs_within_what_blocks_in_place() {
+fn another_runtime_runs_within_block_in_place() {
     must_end(|| {
         let runtime = threads(1);
         let nested = |id| {
@@ -374,7 +365,7 @@ fn another_runtime_runs_within_what_blocks_in_place() {
         runtime.block_on(task).unwrap();
         runtime.block_on(async {
             nested(id);
-            // The thread has its place again.
+            // The thread has its worker's seat again.
             task::spawn(async {}).await.unwrap();
         });
     });
@@ -402,7 +393,7 @@ fn the_runtime_ends_while_something_blocks_in_place() {
 }
 
 #[test]
-fn wake_ups_go_on_while_all_block_in_place_and_come_back() {
+fn wakeups_are_handled_while_all_workers_block_in_place() {
     must_end(|| {
         let runtime = threads(2);
         let tasks: Vec<_> = (0..8)

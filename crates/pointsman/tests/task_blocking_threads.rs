@@ -1,4 +1,4 @@
-//! The threads of blocking work: each job finds one, as many run at once as may, and idle ones end.
+//! The threads of blocking work: each job gets one, up to the limit run at once, and idle threads exit.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -12,21 +12,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::must_end;
+use common::{current_thread, must_end, threads, wait};
 use gate::Gate;
 use pointsman::runtime::{Builder, Runtime};
-use pointsman::task::JoinHandle;
 
-fn threads(count: usize) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(count).enable_all().build().unwrap()
-}
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// Both kinds.
+/// Runs on both kinds of runtimes.
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
         test(current_thread());
@@ -34,11 +24,6 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
         test(threads(2));
         test(threads(4));
     });
-}
-
-/// Waits for a task without running any.
-fn wait<T>(task: JoinHandle<T>) -> T {
-    futures::executor::block_on(task).unwrap()
 }
 
 #[test]
@@ -82,7 +67,7 @@ fn threads_that_are_slow_to_start_are_not_started_again_and_again() {
         runtime.block_on(first).unwrap();
         runtime.block_on(second).unwrap();
         drop(runtime);
-        // One for each job, one that watches, and one that was on its way.
+        // One for each job, the watchdog, and one that was about to start.
         assert!(started.load(SeqCst) <= 4, "{started:?} threads");
     });
 }
@@ -118,7 +103,7 @@ fn not_more_jobs_run_at_once_than_were_allowed() {
             .unwrap();
         let present = Arc::new(AtomicUsize::new(0));
         let most = Arc::new(AtomicUsize::new(0));
-        // All three places are used, and then some.
+        // All three threads are in use, and more jobs wait.
         let barrier = Arc::new(Barrier::new(3));
         let jobs: Vec<_> = (0..30)
             .map(|_| {
@@ -141,7 +126,7 @@ fn not_more_jobs_run_at_once_than_were_allowed() {
 }
 
 #[test]
-fn threads_without_work_end_after_a_while_and_others_come() {
+fn idle_threads_exit_and_new_ones_start() {
     must_end(|| {
         for most in [1, 512] {
             let runtime = Builder::new_multi_thread()
@@ -161,7 +146,7 @@ fn threads_without_work_end_after_a_while_and_others_come() {
     });
 }
 
-/// A job comes just as the only thread for it is about to end.
+/// A job is submitted just as the only thread for it is about to exit.
 #[test]
 fn a_thread_that_is_kept_for_ever_takes_the_next_job() {
     must_end(|| {
@@ -207,7 +192,7 @@ impl Wake for Count {
 }
 
 #[test]
-fn a_task_runs_on_whoever_waits_for_it() {
+fn a_task_runs_on_any_thread_that_waits_for_it() {
     must_end(|| {
         let runtime = threads(1);
         let woken = Arc::new(Count(AtomicUsize::new(0)));

@@ -1,4 +1,4 @@
-//! The budget of a task, and turns.
+//! The budget of a task, and yielding.
 
 mod common;
 
@@ -8,14 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::task::Poll;
 
-use common::must_end;
+use common::{current_thread, must_end};
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::sync::{Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use pointsman::task::{self, coop};
-
-fn current_thread() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
@@ -25,9 +21,9 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
     });
 }
 
-/// How often `operation` is ready before its task has to return.
+/// How many times `operation` is ready before its task must yield.
 async fn ready_in_one_poll<F: Future>(mut operation: impl FnMut() -> F) -> usize {
-    // From the beginning of a budget.
+    // From a full budget.
     task::yield_now().await;
     let mut count = 0;
     poll_fn(|cx| {
@@ -37,7 +33,7 @@ async fn ready_in_one_poll<F: Future>(mut operation: impl FnMut() -> F) -> usize
         Poll::Ready(())
     })
     .await;
-    // It was woken for the one that was refused.
+    // It was woken for the refused operation.
     task::yield_now().await;
     count
 }
@@ -132,13 +128,13 @@ fn waiting_for_tasks_costs_budget() {
 }
 
 #[test]
-fn who_takes_the_limit_off_is_never_refused() {
+fn unconstrained_operations_are_never_refused() {
     each(|runtime| {
         let task = runtime.spawn(task::unconstrained(async {
             ready_in_one_poll(coop::consume_budget).await
         }));
         assert_eq!(runtime.block_on(task).unwrap(), 1_000);
-        // Only that part of the task, and the rest has what it had.
+        // Only that part of the task; the rest keeps its budget.
         let task = runtime.spawn(async {
             task::yield_now().await;
             for _ in 0..100 {
@@ -162,7 +158,7 @@ fn who_takes_the_limit_off_is_never_refused() {
 }
 
 #[test]
-fn what_waits_costs_nothing() {
+fn a_pending_operation_uses_no_budget() {
     must_end(|| {
         let runtime = current_thread();
         runtime.block_on(async {
@@ -189,7 +185,7 @@ fn outside_of_a_task_there_is_no_limit() {
 }
 
 #[test]
-fn a_task_that_is_refused_goes_behind_the_others() {
+fn a_task_without_budget_is_queued_behind_the_others() {
     must_end(|| {
         let runtime = current_thread();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -204,7 +200,7 @@ fn a_task_that_is_refused_goes_behind_the_others() {
         runtime.block_on(async {
             for turn in 1..10 {
                 task::spawn(async {}).await.unwrap();
-                // The future that is blocked on has its turn after 61 tasks.
+                // The future of `block_on` is polled after 61 tasks.
                 assert!(polls.load(SeqCst) <= (turn + 1) * 3 * 62 * 129);
             }
         });
@@ -217,7 +213,7 @@ fn a_task_that_is_refused_goes_behind_the_others() {
 fn turns_are_taken_one_after_the_other() {
     must_end(|| {
         let runtime = current_thread();
-        // One of them cannot get ahead of the other by more than a turn or two.
+        // Neither can get ahead of the other by more than a turn or two.
         let counts = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
         let tasks = [0, 1].map(|n| {
             let counts = counts.clone();

@@ -1,4 +1,4 @@
-//! Sets of tasks.
+//! `JoinSet`.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn each(test: impl Fn(Runtime) + Send + 'static) {
 }
 
 #[test]
-fn all_results_come_whenever_they_are_ready() {
+fn all_results_are_returned_in_any_order_of_completion() {
     each(|runtime| {
         runtime.block_on(async {
             let mut set = JoinSet::new();
@@ -64,7 +64,7 @@ fn all_results_come_whenever_they_are_ready() {
 }
 
 #[test]
-fn results_come_in_the_order_of_completion() {
+fn results_are_returned_in_the_order_of_completion() {
     each(|runtime| {
         runtime.block_on(async {
             let mut set = JoinSet::new();
@@ -185,7 +185,7 @@ fn tasks_that_were_let_go_run_on() {
             set.detach_all();
             assert!(set.is_empty());
             assert!(set.join_next().await.is_none());
-            // Its place is used by another, which is not taken for it.
+            // Its slot is reused by another task, which is not mistaken for it.
             set.spawn(pending());
             tx.send(()).unwrap();
             assert_eq!(is_done.await.unwrap(), 5);
@@ -262,7 +262,7 @@ fn one_that_fails_ends_the_wait_for_all() {
 }
 
 #[test]
-fn tasks_come_from_everywhere() {
+fn tasks_can_be_spawned_from_any_thread() {
     each(|runtime| {
         let handle = runtime.handle().clone();
         let local = LocalSet::new();
@@ -287,7 +287,7 @@ fn tasks_come_from_everywhere() {
 }
 
 #[test]
-fn a_set_is_made_of_futures() {
+fn a_set_is_collected_from_futures() {
     each(|runtime| {
         runtime.block_on(async {
             let mut set: JoinSet<_> = (0..10).map(|n| async move { n }).collect();
@@ -325,7 +325,7 @@ fn a_set_outlives_the_runtime_of_its_tasks() {
 }
 
 #[test]
-fn results_that_come_while_they_are_taken_are_not_lost() {
+fn results_completed_while_taking_are_not_lost() {
     must_end(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(3)
@@ -337,7 +337,7 @@ fn results_that_come_while_they_are_taken_are_not_lost() {
                 set.spawn_on(async move { n }, runtime.handle());
             }
             let mut sum = 0;
-            // In a thread that is none of the runtime's.
+            // On a thread that does not belong to the runtime.
             while let Some(result) = futures::executor::block_on(set.join_next()) {
                 sum += result.unwrap();
             }

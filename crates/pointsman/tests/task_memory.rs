@@ -1,4 +1,4 @@
-//! What tasks keep when they have ended. A file of its own, because it counts all memory of its process.
+//! Memory that completed tasks keep. In its own file, because it counts all memory of its process.
 
 mod common;
 
@@ -18,17 +18,17 @@ struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the system's allocator does the work.
+// SAFETY: forwards to the system's allocator, which guarantees what `GlobalAlloc` asks.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         USED.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller's guarantees are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         USED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller's guarantees are those that the system's allocator asks for.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -41,7 +41,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 const MIB: usize = 1 << 20;
 
-/// Bytes that are used more after `run` than before.
+/// The growth of the memory in use over `run`, in bytes.
 fn kept(run: impl FnOnce()) -> usize {
     let before = USED.load(Relaxed);
     run();
@@ -53,7 +53,7 @@ fn current_thread() -> Runtime {
 }
 
 #[test]
-fn a_peak_of_tasks_gives_its_memory_back() {
+fn memory_of_a_peak_of_tasks_is_freed() {
     const TASKS: usize = if cfg!(miri) { 1_000 } else { 200_000 };
     let _alone = ALONE.lock();
     must_end(|| {
@@ -66,13 +66,13 @@ fn a_peak_of_tasks_gives_its_memory_back() {
                 }
             });
         });
-        // What the queue has grown to is kept, too.
+        // The queue's capacity stays as well.
         assert!(kept < 8 * MIB, "{kept} bytes");
     });
 }
 
 #[test]
-fn a_peak_of_tasks_that_no_worker_has_spawned_gives_its_memory_back() {
+fn memory_of_a_peak_of_tasks_spawned_outside_is_freed() {
     const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
     let _alone = ALONE.lock();
     must_end(|| {
@@ -82,13 +82,13 @@ fn a_peak_of_tasks_that_no_worker_has_spawned_gives_its_memory_back() {
             .unwrap();
         let before = USED.load(Relaxed);
         let all = |runtime: &Runtime| (0..TASKS).map(|_| runtime.spawn(async {})).collect();
-        // From a thread in `block_on`, and from one that is not.
+        // From a thread in `block_on`, and from another.
         let tasks: Vec<_> = runtime.block_on(async { all(&runtime) });
         let others: Vec<_> = all(&runtime);
         for task in tasks.into_iter().chain(others) {
             futures::executor::block_on(task).unwrap();
         }
-        // A worker frees it on its way to sleep.
+        // A worker frees it before it sleeps.
         while USED.load(Relaxed).saturating_sub(before) > 12 * MIB {
             runtime.spawn(async {});
             thread::sleep(std::time::Duration::from_millis(1));
@@ -97,7 +97,7 @@ fn a_peak_of_tasks_that_no_worker_has_spawned_gives_its_memory_back() {
 }
 
 #[test]
-fn a_peak_of_tasks_whose_handles_go_elsewhere_gives_its_memory_back() {
+fn memory_of_tasks_with_handles_on_other_threads_is_freed() {
     let _alone = ALONE.lock();
     must_end(|| {
         let mut local = Box::pin(LocalSet::new());
@@ -108,7 +108,7 @@ fn a_peak_of_tasks_whose_handles_go_elsewhere_gives_its_memory_back() {
             let runtime = current_thread();
             runtime.block_on(local.as_mut());
             thread::spawn(move || drop(tasks)).join().unwrap();
-            // The set takes back what others have returned when it has nothing to run.
+            // The set takes back what others have returned when it has no task to run.
             runtime.block_on(local.as_mut());
         });
         assert!(kept < 8 * MIB, "{kept} bytes");
@@ -127,7 +127,7 @@ impl<const BYTES: usize> Future for Large<BYTES> {
 }
 
 #[test]
-fn a_large_future_goes_when_it_ends_and_not_with_its_handle() {
+fn a_large_future_is_freed_at_completion_not_with_its_handle() {
     let _alone = ALONE.lock();
     must_end(|| {
         let runtime = current_thread();
@@ -144,14 +144,14 @@ fn a_large_future_goes_when_it_ends_and_not_with_its_handle() {
     });
 }
 
-/// In a thread with this stack. What does not fit ends the process.
+/// Runs on a thread with this stack size. An overflow ends the process.
 fn with_stack(bytes: usize, run: fn()) {
     let builder = thread::Builder::new().stack_size(bytes);
     builder.spawn(run).unwrap().join().unwrap();
 }
 
-// A stack of ten times the size of what is spawned: in a build that is not optimized, each function that it
-// passes through has it once or twice.
+// A stack ten times the size of the spawned future: in an unoptimized build, each function that it passes through has
+// it once or twice.
 
 #[test]
 fn a_large_future_is_spawned_on_a_small_stack() {

@@ -1,22 +1,19 @@
-//! Tasks: where they run, what they give, what becomes of what they hold.
+//! Tasks: where they run, their outputs, and when their values are dropped.
 
 mod common;
 
-use std::collections::HashSet;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
 
 use common::must_end;
-use futures::executor;
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::sync::oneshot;
-use pointsman::{task, time};
+use pointsman::task;
 
 fn each(test: impl Fn(Runtime) + Send + 'static) {
     must_end(move || {
@@ -44,7 +41,7 @@ impl Drop for OnDrop {
 }
 
 #[test]
-fn outputs_of_all_sizes_and_alignments_come_through() {
+fn outputs_of_all_sizes_and_alignments_are_returned() {
     #[repr(align(256))]
     #[derive(Clone, Copy, PartialEq, Debug)]
     struct Aligned(u8);
@@ -112,7 +109,7 @@ fn many_tasks_all_run_once() {
 }
 
 #[test]
-fn a_task_goes_on_without_its_handle() {
+fn a_detached_task_keeps_running() {
     each(|runtime| {
         let (tx, rx) = oneshot::channel();
         runtime.block_on(async {
@@ -128,7 +125,7 @@ fn a_task_goes_on_without_its_handle() {
 }
 
 #[test]
-fn a_future_is_dropped_when_it_is_ready_and_its_output_when_nobody_wants_it() {
+fn a_completed_future_is_dropped_and_its_output_when_detached() {
     each(|runtime| {
         let (future, output) = (Arc::default(), Arc::default());
         let (in_future, in_output) = (OnDrop(Arc::clone(&future)), OnDrop(Arc::clone(&output)));
@@ -141,7 +138,7 @@ fn a_future_is_dropped_when_it_is_ready_and_its_output_when_nobody_wants_it() {
             assert_eq!((future.load(SeqCst), output.load(SeqCst)), (1, 0));
             drop(value);
             assert_eq!(output.load(SeqCst), 1);
-            // Complete, then let go; and let go, then complete.
+            // Completed, then detached; and detached, then completed.
             for is_early in [false, true] {
                 let before = output.load(SeqCst);
                 let value = OnDrop(Arc::clone(&output));
@@ -199,7 +196,7 @@ fn panics_are_the_results_of_their_tasks() {
             assert!(thrown("later")(result.unwrap_err().into_panic()));
             let result: Result<(), _> = task::spawn_blocking(|| panic!("in a job")).await;
             assert!(thrown("in a job")(result.unwrap_err().into_panic()));
-            // A payload that is no text.
+            // A payload that is not a string.
             let result: Result<(), _> =
                 task::spawn(async { std::panic::panic_any(vec![1, 2]) }).await;
             let payload = result.unwrap_err().into_panic();
@@ -214,14 +211,14 @@ fn panics_are_the_results_of_their_tasks() {
             }
             let result = task::spawn(Ready(Panics("in drop"))).await;
             assert!(thrown("in drop")(result.unwrap_err().into_panic()));
-            // And the runtime lives on.
+            // The runtime still works.
             assert_eq!(task::spawn(async { 1 }).await.unwrap(), 1);
         });
     });
 }
 
 #[test]
-fn the_panic_of_an_output_that_nobody_wants_harms_nobody() {
+fn a_panicking_drop_of_a_detached_output_is_caught() {
     each(|runtime| {
         runtime.block_on(async {
             for _ in 0..3 {
@@ -231,7 +228,7 @@ fn the_panic_of_an_output_that_nobody_wants_harms_nobody() {
             for _ in 0..10 {
                 task::yield_now().await;
             }
-            // Where it is complete already, it is whoever lets go that drops it.
+            // If the task is already complete, dropping the handle drops the output.
             let task = task::spawn(async { Panics("output") });
             while !task.is_finished() {
                 task::yield_now().await;
@@ -251,7 +248,7 @@ impl Wake for Counts {
 }
 
 #[test]
-fn the_handle_wakes_who_has_asked_last() {
+fn a_handle_wakes_the_last_waker() {
     must_end(|| {
         let runtime = Builder::new_current_thread().build().unwrap();
         let (tx, rx) = oneshot::channel::<()>();
@@ -309,7 +306,7 @@ fn a_task_that_is_woken_from_everywhere_is_polled_after_each_wake_up() {
                 other.join().unwrap();
             }
         });
-        // All wake-ups have come, and the last was seen.
+        // All wakeups have arrived, and the last was seen.
         runtime.block_on(waits).unwrap().unwrap();
         all.join().unwrap();
     });
@@ -346,164 +343,4 @@ fn a_task_runs_in_one_thread_at_a_time() {
     });
 }
 
-// --- numbers ---
-
-#[test]
-fn each_task_has_a_number_of_its_own() {
-    each(|runtime| {
-        runtime.block_on(async {
-            let mut seen = HashSet::new();
-            let mut tasks = Vec::new();
-            for _ in 0..1_000 {
-                tasks.push(task::spawn(async { task::id() }));
-            }
-            for task in tasks {
-                let number = task.id();
-                assert_eq!(task.abort_handle().id(), number);
-                assert_eq!(task.await.unwrap(), number);
-                assert!(seen.insert(number));
-            }
-            let job = task::spawn_blocking(task::id);
-            let number = job.id();
-            assert_eq!(job.await.unwrap(), number);
-            assert!(seen.insert(number));
-            // The future that is blocked on is no task.
-            assert!(task::try_id().is_none());
-        });
-    });
-}
-
-#[test]
-fn a_task_has_its_number_while_it_is_dropped() {
-    struct Asks(Arc<Mutex<Vec<Option<task::Id>>>>);
-    impl Drop for Asks {
-        fn drop(&mut self) {
-            self.0.lock().unwrap().push(task::try_id());
-        }
-    }
-    each(|runtime| {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let [ready, aborted, ended, output] = [(); 4].map(|()| Asks(Arc::clone(&seen)));
-        let mut numbers = Vec::new();
-        runtime.block_on(async {
-            let task = task::spawn(async move { drop(ready) });
-            numbers.push(Some(task.id()));
-            task.await.unwrap();
-            let task = task::spawn(async move {
-                let _held = aborted;
-                pending::<()>().await;
-            });
-            numbers.push(Some(task.id()));
-            task.abort();
-            assert!(task.await.is_err());
-            // An output that nobody waits for.
-            let (tx, rx) = oneshot::channel::<()>();
-            let task = task::spawn(async move {
-                rx.await.unwrap();
-                output
-            });
-            numbers.push(Some(task.id()));
-            drop(task);
-            tx.send(()).unwrap();
-            while seen.lock().unwrap().len() < 3 {
-                task::yield_now().await;
-            }
-        });
-        let task = runtime.spawn(async move {
-            let _held = ended;
-            pending::<()>().await;
-        });
-        numbers.push(Some(task.id()));
-        drop(runtime);
-        assert_eq!(*seen.lock().unwrap(), numbers);
-    });
-}
-
-// --- order ---
-
-#[test]
-fn tasks_of_one_thread_run_in_the_order_in_which_they_were_spawned_and_yield() {
-    must_end(|| {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        let order = Arc::new(Mutex::new(Vec::new()));
-        runtime.block_on(async {
-            let tasks: Vec<_> = (0..5)
-                .map(|n| {
-                    let order = Arc::clone(&order);
-                    task::spawn(async move {
-                        for round in 0..3 {
-                            order.lock().unwrap().push((round, n));
-                            task::yield_now().await;
-                        }
-                    })
-                })
-                .collect();
-            for task in tasks {
-                task.await.unwrap();
-            }
-        });
-        let expected: Vec<_> = (0..3)
-            .flat_map(|round| (0..5).map(move |n| (round, n)))
-            .collect();
-        assert_eq!(*order.lock().unwrap(), expected);
-    });
-}
-
-#[test]
-fn whoever_yields_lets_all_run_that_are_ready() {
-    must_end(|| {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        let ran = Arc::new(AtomicUsize::new(0));
-        runtime.block_on(async {
-            let counts = Arc::clone(&ran);
-            task::spawn(async move {
-                for _ in 0..200 {
-                    let counts = Arc::clone(&counts);
-                    task::spawn(async move {
-                        counts.fetch_add(1, SeqCst);
-                    });
-                }
-                task::yield_now().await;
-                assert_eq!(counts.load(SeqCst), 200);
-            })
-            .await
-            .unwrap();
-        });
-    });
-}
-
-#[test]
-fn a_result_is_awaited_outside_of_any_runtime() {
-    must_end(|| {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
-        let tasks: Vec<_> = (0..100)
-            .map(|n| {
-                runtime.spawn(async move {
-                    time::sleep(Duration::from_micros(n)).await;
-                    n
-                })
-            })
-            .collect();
-        let sum: u64 = executor::block_on(futures::future::join_all(tasks))
-            .into_iter()
-            .map(Result::unwrap)
-            .sum();
-        assert_eq!(sum, (0..100).sum());
-    });
-}
-
-#[test]
-fn handles_are_send_and_sync_and_may_cross_a_panic() {
-    fn check<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
-    check::<task::JoinHandle<std::cell::Cell<u8>>>();
-    check::<task::AbortHandle>();
-    fn shared<T: Send + Sync>() {}
-    shared::<task::JoinError>();
-    shared::<task::Id>();
-    shared::<Runtime>();
-    shared::<pointsman::runtime::Handle>();
-}
+// --- ids ---

@@ -1,4 +1,4 @@
-//! Wakers of a user's own, which do what they like when they are cloned, woken and dropped.
+//! User-defined wakers, which run code when they are cloned, woken and dropped.
 
 mod common;
 
@@ -19,23 +19,23 @@ struct Acts(Mutex<Act>);
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(
     |data| {
-        // SAFETY: the data of these wakers is such an `Arc`.
+        // SAFETY: the data of these wakers is a pointer from `Arc::into_raw`, whose reference the waker owns.
         let acts = unsafe { &*data.cast::<Acts>() };
         (acts.0.lock().unwrap())();
-        // SAFETY: as above.
+        // SAFETY: the cloned waker owns a reference, so the count is not 0; the new waker owns the one added here.
         unsafe { Arc::increment_strong_count(data.cast::<Acts>()) };
         RawWaker::new(data, &VTABLE)
     },
-    // SAFETY: as above, and the waker's reference goes, here and in the last.
+    // SAFETY: this consumes the one reference that the woken waker owns.
     |data| drop(unsafe { Arc::from_raw(data.cast::<Acts>()) }),
     |_| {},
-    // SAFETY: see above.
+    // SAFETY: this consumes the one reference that the dropped waker owns.
     |data| drop(unsafe { Arc::from_raw(data.cast::<Acts>()) }),
 );
 
 fn waker_that(when_cloned: impl FnMut() + Send + 'static) -> (Arc<Acts>, Waker) {
     let acts = Arc::new(Acts(Mutex::new(Box::new(when_cloned))));
-    // SAFETY: the table is that of these wakers.
+    // SAFETY: the table's functions expect data from `Arc::into_raw`, which is what this passes.
     let waker = unsafe { Waker::new(Arc::into_raw(Arc::clone(&acts)).cast(), &VTABLE) };
     (acts, waker)
 }
@@ -81,7 +81,7 @@ fn a_local_set_is_polled_with_a_waker_whose_clone_wakes_its_tasks() {
 }
 
 #[test]
-fn a_local_set_that_is_gone_keeps_no_waker() {
+fn a_dropped_local_set_keeps_no_waker() {
     let mut set = Box::pin(LocalSet::new());
     let task = set.spawn_local(std::future::pending::<()>());
     let (acts, waker) = waker_that(|| {});

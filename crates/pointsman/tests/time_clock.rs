@@ -1,4 +1,4 @@
-//! The clock that tests hold and move.
+//! The pausable clock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +34,7 @@ fn shows_the_same_until_it_is_moved_or_started() {
 }
 
 #[test]
-fn a_sleep_that_was_made_before_the_pause_ends_at_its_own_time() {
+fn a_sleep_created_before_the_pause_ends_on_time() {
     runtime().block_on(async {
         sleep(Duration::from_millis(12)).await;
         let before = Instant::now();

@@ -1,4 +1,4 @@
-//! Ticks, in time and late.
+//! Ticks, on time and late.
 
 use pointsman::runtime::Builder;
 use pointsman::time::{Duration, Instant, Interval, MissedTickBehavior, advance, interval};
@@ -19,7 +19,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// The ticks that come after the second one was asked for 35 seconds after the first.
+/// The ticks when the second is awaited 35 seconds after the first.
 async fn after_a_late_one(behavior: MissedTickBehavior, mut interval: Interval) -> [u64; 4] {
     let start = interval.tick().await;
     interval.set_missed_tick_behavior(behavior);
@@ -40,7 +40,7 @@ fn bursts_until_it_has_caught_up() {
 }
 
 #[test]
-fn delays_all_that_come_after() {
+fn delay_shifts_all_later_ticks() {
     paused(async |_, interval| {
         let ticks = after_a_late_one(MissedTickBehavior::Delay, interval).await;
         assert_eq!(ticks, [10, 45, 55, 65]);
@@ -48,7 +48,7 @@ fn delays_all_that_come_after() {
 }
 
 #[test]
-fn skips_what_was_missed() {
+fn skip_omits_missed_ticks() {
     paused(async |_, interval| {
         let ticks = after_a_late_one(MissedTickBehavior::Skip, interval).await;
         assert_eq!(ticks, [10, 40, 50, 60]);
@@ -77,7 +77,7 @@ fn a_tick_that_is_given_up_is_not_lost() {
 }
 
 #[test]
-fn resets_say_when_the_next_tick_comes() {
+fn resets_set_the_next_tick() {
     paused(async |start, mut interval| {
         interval.tick().await;
         advance(seconds(3)).await;

@@ -1,4 +1,4 @@
-//! Sleeping, and changing one's mind about it.
+//! Sleeping, and resetting and cancelling sleeps.
 
 mod common;
 
@@ -97,7 +97,7 @@ fn wakes_the_task_that_has_polled_last() {
 }
 
 #[test]
-fn a_dropped_sleep_wakes_nobody() {
+fn a_dropped_sleep_wakes_no_task() {
     runtime(true).block_on(async {
         let mut owner = task::spawn(());
         let mut sleep = Box::pin(sleep(milliseconds(5)));
@@ -234,7 +234,7 @@ impl Wake for Fails {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_nobody_waiting_and_ends_nothing() {
+fn a_panicking_waker_affects_no_other_waiter() {
     must_end(|| {
         for runtime in both_flavors() {
             runtime.block_on(async {
@@ -252,7 +252,7 @@ fn a_waker_that_panics_keeps_nobody_waiting_and_ends_nothing() {
                 while !failing.is_elapsed() {
                     yield_now().await;
                 }
-                // All goes on.
+                // The runtime still works.
                 pointsman::spawn(sleep(milliseconds(1))).await.unwrap();
             });
         }
@@ -284,7 +284,7 @@ thread_local! {
 }
 
 fn meddle() {
-    // Not within itself.
+    // Not nested.
     if let Some(action) = MEDDLING.take() {
         MEDDLED.set(MEDDLED.get() + 1);
         action();
@@ -292,7 +292,7 @@ fn meddle() {
     }
 }
 
-/// A waker that does something whenever it is cloned, woken or dropped.
+/// A waker that runs a function whenever it is cloned, woken or dropped.
 fn meddler() -> Waker {
     const TABLE: RawWakerVTable = RawWakerVTable::new(
         |_| {
@@ -303,7 +303,7 @@ fn meddler() -> Waker {
         |_| meddle(),
         |_| meddle(),
     );
-    // SAFETY: there is no data.
+    // SAFETY: the table's functions ignore the data, which is null.
     unsafe { Waker::from_raw(RawWaker::new(std::ptr::null(), &TABLE)) }
 }
 
@@ -332,7 +332,7 @@ fn wakers_may_use_timers_and_runtimes_whenever_they_are_used() {
             let mut first = Box::pin(sleep(milliseconds(10)));
             let mut second = Box::pin(sleep(milliseconds(10)));
             assert!(poll(first.as_mut()).is_pending());
-            // Replaced, and replaced again.
+            // Replaced twice.
             assert!(
                 first
                     .as_mut()
@@ -357,20 +357,20 @@ fn wakers_may_use_timers_and_runtimes_whenever_they_are_used() {
             drop(second);
             assert!(MEDDLED.get() > before);
         });
-        // A runtime, which must not go in another.
+        // A runtime, which must not be dropped in another.
         MEDDLING.set(None);
     });
 }
 
 #[test]
-fn a_sleep_goes_by_the_timers_of_its_own_runtime_wherever_it_is_polled() {
+fn a_sleep_uses_its_own_runtime_wherever_it_is_polled() {
     must_end(|| {
         let [here, own] = both_flavors();
         let make = || {
             let _guard = own.enter();
             sleep(milliseconds(3))
         };
-        // Neither runtime's thread, and then one of the other.
+        // Neither runtime's thread, then that of the other.
         futures::executor::block_on(make());
         here.block_on(async {
             make().await;
@@ -387,7 +387,7 @@ fn a_sleep_goes_by_the_timers_of_its_own_runtime_wherever_it_is_polled() {
 }
 
 #[test]
-fn where_a_thread_ends_a_sleep_may_be_dropped_and_none_be_made() {
+fn in_an_exiting_thread_a_sleep_may_be_dropped_but_not_created() {
     struct AtTheEnd(Option<Pin<Box<Sleep>>>);
     static ENDED: AtomicUsize = AtomicUsize::new(0);
     impl Drop for AtTheEnd {
@@ -404,7 +404,8 @@ fn where_a_thread_ends_a_sleep_may_be_dropped_and_none_be_made() {
         let runtime = runtime(false);
         let handle = runtime.handle().clone();
         let thread = thread::spawn(move || {
-            // Before the runtime is entered, so that it goes after what that keeps, or before it: either is right.
+            // Before the runtime is entered, so that it is dropped after the runtime's values, or before: both orders
+            // work.
             LAST.with(|_| ());
             std::mem::forget(handle.enter());
             let mut sleep = Box::pin(sleep(milliseconds(60_000)));

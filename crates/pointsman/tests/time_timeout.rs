@@ -1,4 +1,4 @@
-//! Limits to the time that something may take.
+//! Timeouts.
 
 use std::future::{pending, ready};
 
@@ -15,7 +15,7 @@ fn paused() -> Runtime {
 }
 
 #[test]
-fn what_is_ready_is_ready_even_after_the_deadline() {
+fn a_ready_future_completes_even_after_the_deadline() {
     paused().block_on(async {
         let past = Instant::now() - Duration::from_secs(1);
         assert_eq!(timeout_at(past, ready(1)).await, Ok(1));
@@ -70,7 +70,7 @@ fn the_future_can_be_reached_and_taken_out() {
 }
 
 #[test]
-fn takes_what_can_become_a_future() {
+fn accepts_into_future() {
     struct Later;
     impl IntoFuture for Later {
         type Output = u8;

@@ -1,4 +1,4 @@
-//! A watched value, as its users see it.
+//! `watch` through the public API.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio_test::task::spawn;
 use tokio_test::{assert_pending, assert_ready, assert_ready_err, assert_ready_ok};
 
 #[test]
-fn one_who_gives_up_is_forgotten_and_the_others_are_woken() {
+fn a_cancelled_waiter_is_removed_and_the_others_are_woken() {
     let (tx, rx) = channel(0);
     let mut receivers: Vec<_> = (0..100).map(|_| rx.clone()).collect();
     let mut waits: Vec<_> = receivers.iter_mut().map(|rx| spawn(rx.changed())).collect();
@@ -27,7 +27,7 @@ fn one_who_gives_up_is_forgotten_and_the_others_are_woken() {
 }
 
 #[test]
-fn a_change_is_told_once() {
+fn each_change_is_reported_once() {
     let (tx, mut rx) = channel(0);
     tx.send(1).unwrap();
     tx.send(2).unwrap();
@@ -53,7 +53,7 @@ fn a_wait_that_is_given_up_marks_nothing() {
 }
 
 #[test]
-fn wait_for_skips_what_is_refused() {
+fn wait_for_skips_rejected_values() {
     let (tx, mut rx) = channel(0);
     let mut asked = Vec::new();
     {

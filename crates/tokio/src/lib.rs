@@ -9,11 +9,11 @@
 compile_error!("Only features sync,macros,io-util,rt,time are supported on wasm.");
 
 pub use pointsman::*;
-// In place of those of `pointsman`: what they write finds the runtime in this crate.
+// Replaces those of `pointsman`: their code finds the runtime in this crate.
 pub use pointsman_macros::{tokio_main as main, tokio_test as test};
 
-/// The examples of the guides, which are run as those of the crates are. They stand here because this package
-/// is not published: a package cannot have what is outside of its folder.
+/// The guides' examples, run as doc tests. They are included here because this package is not published: a published
+/// package cannot include files outside of its folder.
 #[cfg(doctest)]
 mod guides {
     #[doc = include_str!("../../../README.md")]

@@ -1,4 +1,4 @@
-//! The attributes and macros, used as programs on Tokio use them.
+//! The attributes and macros, used as by programs on Tokio.
 
 use std::future::{pending, ready};
 
@@ -27,7 +27,7 @@ async fn the_clock_of_a_test_can_stand_still() {
     assert_eq!(start.elapsed().as_secs(), 3600);
 }
 
-/// A library that hands Tokio on under another path.
+/// A library that re-exports Tokio under another path.
 mod library {
     pub(crate) mod nested {
         pub(crate) use ::tokio;
@@ -38,7 +38,7 @@ mod library {
 async fn a_path_can_be_given() {}
 
 mod elsewhere {
-    // Only this name is in reach of what the attribute writes here.
+    // The attribute's code can only reach this name here.
     use super::library::nested::tokio;
 
     #[tokio::test]

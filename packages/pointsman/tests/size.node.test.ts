@@ -18,7 +18,7 @@ import { expect, test } from 'vitest';
 const semaphoreBudget = 3_880;
 const entryBudget = 17_300;
 const bridgeBudget = 27_000;
-const poolBudget = 25_350;
+const poolBudget = 25_500;
 const inlineBudget = 2_750;
 const diagnosticsBudget = 8_000;
 const redisBudget = 30_700;

@@ -1,15 +1,15 @@
-//! Criterion's names for what Tokio's benches use of it, and in place of its statistics two clocks: wall time
-//! and processor time of one iteration, in one process for each row. Criterion measures the wall alone.
+//! The part of criterion's interface that Tokio's benches use. Instead of statistics it measures wall time and
+//! processor time of one iteration, in one process per row; criterion measures wall time only.
 //!
-//! A program that was built with it is asked in one of two ways.
+//! A program built with it is called in one of two ways.
 //!
 //! ```text
 //! program --list                        the names of its rows, one on a line
 //! program --row NUMBER --milliseconds N runs one row for about N ms, and prints its two times in nanoseconds
 //! ```
 //!
-//! What a bench does outside of the function that it hands over is not measured, as with criterion. With
-//! `iter_custom` it measures the wall itself; the processor time is that of the whole call.
+//! As with criterion, only the function that a bench passes is measured. With `iter_custom` the bench measures wall
+//! time itself; the processor time is that of the whole call.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -20,29 +20,29 @@ use std::time::{Duration, Instant};
 pub use std::hint::black_box;
 
 pub mod measurement {
-    //! What a group is generic over.
+    //! The type parameter of a group.
 
-    /// The only kind of measurement that there is here.
+    /// The only kind of measurement.
     pub struct WallTime;
 }
 
 use measurement::WallTime;
 
-/// What the program was asked for.
+/// The program's arguments.
 enum Request {
     List,
     Run { row: usize, time: Duration },
 }
 
-/// Counts the rows as the benches come to them, and runs the one that is asked for.
+/// Counts the rows as the benches declare them, and runs the requested one.
 pub struct Criterion {
     request: Request,
-    /// How many rows have been seen.
+    /// The number of rows so far.
     seen: Cell<usize>,
 }
 
 impl Criterion {
-    /// Reads the arguments of the program. Meant for `criterion_main!`.
+    /// Parses the program's arguments. Called by `criterion_main!`.
     pub fn from_arguments() -> Self {
         let given: Vec<String> = std::env::args().skip(1).collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -79,7 +79,7 @@ impl Criterion {
         }
     }
 
-    /// Takes the next number for a row. The one that is asked for ends the program.
+    /// Assigns the next number to a row. The requested row ends the program.
     fn row(&self, name: &str, mut bench: impl FnMut(&mut Bencher)) {
         let number = self.seen.replace(self.seen.get() + 1);
         match self.request {
@@ -118,7 +118,7 @@ impl<M> BenchmarkGroup<'_, M> {
         self
     }
 
-    /// A row whose function is given `input`.
+    /// A row whose function gets `input`.
     pub fn bench_with_input<I: ?Sized>(
         &mut self,
         id: BenchmarkId,
@@ -128,11 +128,11 @@ impl<M> BenchmarkGroup<'_, M> {
         self.bench_function(id.0, |bencher| bench(bencher, input))
     }
 
-    /// Nothing is left to do.
+    /// Does nothing.
     pub fn finish(self) {}
 }
 
-/// The name of a row that has a parameter.
+/// The name of a row with a parameter.
 pub struct BenchmarkId(String);
 
 impl BenchmarkId {
@@ -142,7 +142,7 @@ impl BenchmarkId {
     }
 }
 
-/// Runs what a bench hands over.
+/// Runs the function that a bench passes.
 pub struct Bencher {
     time: Duration,
     /// Wall time and processor time of one iteration, in nanoseconds.
@@ -161,11 +161,11 @@ impl Bencher {
         });
     }
 
-    /// Measures a function that is given a number of iterations and says how long they took.
+    /// Measures a function that gets a number of iterations and returns their duration.
     pub fn iter_custom(&mut self, mut function: impl FnMut(u64) -> Duration) {
         let warm_up = self.time / 4;
         let (start, mut iterations) = (Instant::now(), 1);
-        // How long an iteration takes altogether: more than a function that measures itself says.
+        // The total duration of an iteration, which exceeds what a self-measuring function reports.
         let altogether = loop {
             let before = Instant::now();
             function(iterations);
@@ -192,7 +192,7 @@ fn processor_time() -> Duration {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is a valid place for a timespec.
+    // SAFETY: `clock_gettime` writes to a local that outlives the call.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert_eq!(failed, 0, "there is no clock for the processor time");
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -1,4 +1,4 @@
-//! Listeners that get more than they can take.
+//! Listeners without enough descriptors.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -16,17 +16,17 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long descriptors are missing.
+/// How long descriptors are exhausted.
 const FLOOD: Duration = Duration::from_secs(1);
-/// How many descriptors there are for connections.
+/// The number of descriptors for connections.
 const SPARE: usize = 10;
 
-/// Descriptors run out: all that needs one fails and nothing else, and when there are some again all connections
-/// that have waited are served.
+/// With exhausted descriptors exactly the operations that need one fail; once descriptors are free, all waiting
+/// connections are served.
 pub(crate) fn no_descriptors(connections: usize, found: &mut Findings) {
     let runtime = runtime();
     let (listener, address) = listen(&runtime);
-    // What a process has for its first child, it has from then on.
+    // Allocates what a process keeps after its first child.
     let first = runtime.block_on(async { Command::new("true").status().await });
     assert!(first.unwrap().success());
     let beside = EchoBeside::begin(&runtime, 4);
@@ -39,7 +39,7 @@ pub(crate) fn no_descriptors(connections: usize, found: &mut Findings) {
         accepted.extend(until_refused(&listener).await);
         others_that_fail(found, address).await;
 
-        // Who waits a little after an error, as servers do, uses little.
+        // A server that pauses after an error, as servers do, uses little processor time.
         let began = Instant::now();
         while began.elapsed() < FLOOD {
             found
@@ -62,7 +62,7 @@ pub(crate) fn no_descriptors(connections: usize, found: &mut Findings) {
     recover(&runtime, connections, found);
 }
 
-/// A server that does not wait after an error keeps no other task from running.
+/// A server that does not pause after an error does not starve other tasks.
 fn spin(
     runtime: &Runtime,
     listener: TcpListener,
@@ -84,7 +84,7 @@ fn spin(
         let latest = latest.as_secs_f64() * 1e3 - 5.0;
         found.figure("timer beside a server that spins", latest, "ms late");
     });
-    // The listener has gone, and who waited for it. What was accepted before has all its data.
+    // The listener is closed, with its pending connections. Connections accepted before get all their data.
     let mut seen = Vec::new();
     runtime.block_on(async {
         for stream in &mut accepted {
@@ -96,7 +96,7 @@ fn spin(
     assert!(seen.len() >= SPARE);
 }
 
-/// Connections that wait while there is no descriptor are served when there is one again.
+/// Connections that wait while descriptors are exhausted are served once one is free.
 fn recover(runtime: &Runtime, connections: usize, found: &mut Findings) {
     let normal = limit_descriptors(u64::MAX >> 1);
     let (listener, address) = listen(runtime);
@@ -131,7 +131,7 @@ fn recover(runtime: &Runtime, connections: usize, found: &mut Findings) {
     limit_descriptors(normal);
 }
 
-/// Peers that have sent a number each.
+/// Peers that have each sent a number.
 fn numbered(address: SocketAddr, connections: usize) -> Vec<Peer> {
     let peer = |number: usize| {
         let mut peer = Peer::connect(address).unwrap();
@@ -161,7 +161,7 @@ async fn others_that_fail(found: &Findings, address: SocketAddr) {
     outcomes.add_result("the system", &Blocking::new("true").spawn());
 }
 
-/// Peers that close as soon as they are connected: each is accepted, and ends.
+/// Peers that close right after connecting: each is accepted and ends.
 pub(crate) fn storm(connections: usize, found: &mut Findings) {
     const PEERS: usize = 4;
     let began = processor_time();
@@ -170,7 +170,7 @@ pub(crate) fn storm(connections: usize, found: &mut Findings) {
     let (listener, address) = listen(&runtime);
     let peers: Vec<_> = (0..PEERS)
         .map(|number| {
-            // From addresses of their own: a port is not free at once.
+            // From different addresses, as a port is not free at once.
             let own = (Ipv4Addr::new(127, 0, 0, 2 + number as u8), address.port());
             peer(move || (0..connections / PEERS).for_each(|_| drop(Peer::connect(own).unwrap())))
         })

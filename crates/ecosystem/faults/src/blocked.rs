@@ -1,4 +1,4 @@
-//! Threads of the runtime that something blocks for a second: how long others wait for an echo meanwhile.
+//! Runtime threads that are blocked for a second: the latency of echoes meanwhile.
 
 use std::io::{Read, Write};
 use std::net;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::sync::oneshot;
 
 const CONNECTIONS: usize = 8;
-/// So often, as it depends on which thread gets it.
+/// Repeated, as it depends on which thread gets the work.
 const TIMES: usize = 3;
 
 struct Blocking(Duration);
@@ -24,7 +24,7 @@ impl Wake for Blocking {
     }
 }
 
-/// A waker blocks the thread that hands on what the system tells of I/O.
+/// A waker blocks the thread that dispatches I/O events.
 pub(crate) fn waker(milliseconds: usize, found: &mut Findings) {
     let runtime = runtime_of(2);
     let beside = EchoBeside::begin(&runtime, CONNECTIONS);
@@ -50,7 +50,7 @@ pub(crate) fn waker(milliseconds: usize, found: &mut Findings) {
     found.figure("echo beside", beside.latest(), "ms at most");
 }
 
-/// A task blocks one of two workers, after I/O has woken it.
+/// A task blocks one of two workers, after an I/O event has woken it.
 pub(crate) fn one_of_two(milliseconds: usize, found: &mut Findings) {
     worker(milliseconds, 2, found);
 }
@@ -78,7 +78,7 @@ fn worker(milliseconds: usize, workers: usize, found: &mut Findings) {
     for _ in 0..TIMES {
         peer.write_all(&[7]).unwrap();
         peer.read_exact(&mut [0]).unwrap();
-        // Until everything goes on as before.
+        // Until latency is back to normal.
         thread::sleep(Duration::from_millis(20));
     }
     has_ended.blocking_recv().unwrap();

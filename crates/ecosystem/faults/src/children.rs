@@ -1,4 +1,4 @@
-//! Children that die at once.
+//! Children that exit at once.
 
 use std::io;
 use std::process::Stdio;
@@ -10,13 +10,13 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-/// So many die at the same time.
+/// The number of children that exit at the same time.
 const AT_ONCE: usize = 250;
-/// What they end with.
+/// Their exit status.
 const CODE: i32 = 7;
 
 fn child() -> Child {
-    // It waits for the end of its input.
+    // Waits for the end of its input.
     Command::new("sh")
         .args(["-c", "read line; printf ended; exit 7"])
         .stdin(Stdio::piped())
@@ -25,7 +25,7 @@ fn child() -> Child {
         .unwrap()
 }
 
-/// Each is waited for, has its own status, and has said what it says; those that were dropped are reaped too.
+/// Each child that is waited for returns its own status and its output; dropped children are reaped too.
 pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
     let started = Instant::now();
     let began = processor_time();
@@ -38,7 +38,7 @@ pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
             for number in 0..AT_ONCE.min(children) {
                 let mut child = child();
                 inputs.push(child.stdin.take());
-                // A tenth is not waited for.
+                // A tenth of the children is dropped.
                 if number % 10 == 0 {
                     continue;
                 }
@@ -59,7 +59,7 @@ pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
             }
             dying += closed.elapsed();
         }
-        // The end of another is when those are looked at that nobody waits for.
+        // The exit of another child triggers the reaping of dropped ones.
         for _ in 0..100 {
             Command::new("true").status().await.unwrap();
             if !has_children() {
@@ -67,7 +67,7 @@ pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("children are left that nobody has reaped");
+        panic!("some children were not reaped");
     });
     drop(runtime);
     let each = |time: Duration| time.as_secs_f64() * 1e3 / children as f64;
@@ -77,7 +77,7 @@ pub(crate) fn die_at_once(children: usize, found: &mut Findings) {
 }
 
 fn has_children() -> bool {
-    // SAFETY: nothing is written, as there is no place for it. A child that has ended stays as it is.
+    // SAFETY: `waitid` accepts a null pointer for its result, and with WNOWAIT reaps no child.
     let result = unsafe {
         let mut information = std::mem::zeroed::<libc::siginfo_t>();
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;

@@ -1,4 +1,4 @@
-//! More datagrams than a reader takes.
+//! More datagrams than a reader can take.
 
 use std::net::UdpSocket as Peer;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 const END: u32 = u32::MAX;
 
-/// Those that come are in order and whole, and the reader gets to the end.
+/// Received datagrams are whole and in order, and the reader gets to the end.
 pub(crate) fn flood(datagrams: usize, found: &mut Findings) {
     let began = processor_time();
     let runtime = runtime();
@@ -50,7 +50,7 @@ pub(crate) fn flood(datagrams: usize, found: &mut Findings) {
             assert!(datagram[4..length].iter().all(|&it| it == number as u8));
             (received, next) = (received + 1, number + 1);
             if received % 1000 == 0 {
-                // Meanwhile some are lost.
+                // Some are lost meanwhile.
                 sleep(Duration::from_millis(2)).await;
             }
         }

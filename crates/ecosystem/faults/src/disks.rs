@@ -1,4 +1,4 @@
-//! Disks without room.
+//! Full disks.
 
 use std::ffi::CStr;
 use std::path::Path;
@@ -8,10 +8,10 @@ use faults::{Findings, outcome, processor_time, runtime};
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 
-/// The same operations give the same errors, and a disk that has room again is written.
+/// The same operations return the same errors, and a disk with free space again is written.
 pub(crate) fn full(times: usize, found: &mut Findings) {
     let began = processor_time();
-    // It counts for threads that are started from here.
+    // Inherited by threads that are started from here.
     let small = mount();
     let runtime = runtime();
     runtime.block_on(async {
@@ -33,7 +33,7 @@ pub(crate) fn full(times: usize, found: &mut Findings) {
     });
     drop(runtime);
     if small.is_some() {
-        // SAFETY: the text ends with a zero.
+        // SAFETY: the string is terminated by a zero and outlives the call.
         assert_eq!(
             unsafe { libc::umount2(PLACE.as_ptr(), libc::MNT_DETACH) },
             0
@@ -87,7 +87,7 @@ async fn file_system(folder: &Path) -> String {
     let content = fs::read(&path).await.unwrap();
     assert!(content.iter().all(|&it| it == 7));
     said.push(format!("{} bytes are there", content.len()));
-    // There is room again.
+    // There is free space again.
     file.set_len(0).await.unwrap();
     file.rewind().await.unwrap();
     file.write_all(b"data").await.unwrap();
@@ -98,10 +98,10 @@ async fn file_system(folder: &Path) -> String {
 
 const PLACE: &CStr = c"/mnt";
 
-/// A small file system that only this thread and what it starts can see; none if that is forbidden.
+/// A small file system that is visible only to this thread and threads that it starts; none if that is forbidden.
 fn mount() -> Option<&'static Path> {
     let (kind, options) = (c"tmpfs", c"size=262144");
-    // SAFETY: all texts end with a zero.
+    // SAFETY: all strings are terminated by a zero and outlive the call.
     let is_mounted = unsafe {
         libc::unshare(libc::CLONE_NEWNS) == 0
             && libc::mount(

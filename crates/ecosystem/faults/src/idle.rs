@@ -1,4 +1,4 @@
-//! Connections on which nothing happens.
+//! Idle connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream as Peer};
@@ -10,10 +10,10 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-/// Connections from one address, as there are not more ports.
+/// Connections from one address, limited by its ports.
 const OF_AN_ADDRESS: usize = 20_000;
 
-/// A task for each waits for data, until the other process closes them all.
+/// A task for each connection waits for data, until the other process closes them all.
 pub(crate) fn connections(wanted: usize, found: &mut Findings) {
     let most = limit_descriptors(110_000) as usize - 100;
     let count = wanted.min(most);
@@ -38,7 +38,7 @@ pub(crate) fn connections(wanted: usize, found: &mut Findings) {
                 tasks.spawn(async move { stream.read(&mut [0; 1]).await.unwrap() });
             }
             accepting = started.elapsed().as_secs_f64() * 1e6 / count as f64;
-            // They have all connected, and will not notice anything.
+            // All are connected, and nothing happens any more.
             let connected = peers.stdout.as_mut().unwrap().read_u8().await;
             assert_eq!(connected.unwrap(), b'!');
             peak = resident();
@@ -69,7 +69,7 @@ pub(crate) fn connections(wanted: usize, found: &mut Findings) {
     }
 }
 
-/// The other process: connects so often, says so, and waits until its input ends.
+/// The other process: opens this many connections, reports it, and waits until its input ends.
 pub(crate) fn connect(address: SocketAddr, count: usize) {
     let peers: Vec<_> = (0..count)
         .map(|number| {

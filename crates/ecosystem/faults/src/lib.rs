@@ -1,6 +1,6 @@
-//! What faults are counted and measured by.
+//! Counting and measuring faults.
 //!
-//! Invariant: what peers use, which are threads of this process, is not part of any figure.
+//! Invariant: no figure includes peers, which are threads of this process.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -16,14 +16,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// What a fault has come to.
+/// The outcome of a fault.
 #[derive(Default)]
 pub struct Findings {
     /// Name, number and unit. Less is better.
     pub figures: Vec<(&'static str, f64, &'static str)>,
-    /// What has to be the same on every runtime.
+    /// What must be the same on every runtime.
     pub outcomes: Outcomes,
-    /// What there is to say besides.
+    /// Further remarks.
     pub notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Findings {
         self.figures.push((name, number, unit));
     }
 
-    /// Adds the processor time since then, by how many have used it.
+    /// Adds the processor time since `since`, divided by `count`.
     pub fn processor_time_each(&mut self, since: Duration, count: usize) {
         let used = processor_time().saturating_sub(since);
         let each = used.as_secs_f64() * 1e6 / count.max(1) as f64;
@@ -41,28 +41,28 @@ impl Findings {
     }
 }
 
-/// A set of texts. Tasks have clones of it.
+/// A set of strings, shared by its clones.
 #[derive(Clone, Default)]
 pub struct Outcomes(Arc<Mutex<BTreeSet<String>>>);
 
 impl Outcomes {
-    /// Adds a text.
+    /// Adds a string.
     pub fn add(&self, text: impl Into<String>) {
         self.0.lock().unwrap().insert(text.into());
     }
 
-    /// Adds what an operation has come to: its error, as programs can tell errors apart.
+    /// Adds the outcome of an operation: its error, as far as programs can distinguish errors.
     pub fn add_result<T>(&self, operation: &str, result: &io::Result<T>) {
         self.add(format!("{operation}: {}", outcome(result)));
     }
 
-    /// All of them.
+    /// All strings.
     pub fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().iter().cloned().collect()
     }
 }
 
-/// The kind of an error, and what says more where that is of no kind.
+/// The kind of an error, with its message if it has no kind.
 pub fn outcome<T>(result: &io::Result<T>) -> String {
     let error = match result {
         Ok(_) => return "ok".to_owned(),
@@ -76,9 +76,9 @@ pub fn outcome<T>(result: &io::Result<T>) -> String {
 
 // --- counting ---
 
-/// How many descriptors are open.
+/// The number of open descriptors.
 pub fn descriptors() -> usize {
-    // One of them is that of the folder itself.
+    // One of them is that of the directory listing itself.
     std::fs::read_dir("/proc/self/fd").unwrap().count() - 1
 }
 
@@ -88,7 +88,7 @@ pub fn resident() -> f64 {
     pages.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4.0
 }
 
-/// Microseconds that peers that have ended have used.
+/// Processor time of peers that have ended, in microseconds.
 static PEERS: AtomicU64 = AtomicU64::new(0);
 
 /// The processor time of this process, without that of peers that have ended.
@@ -98,7 +98,7 @@ pub fn processor_time() -> Duration {
 
 fn used_by(whom: i32) -> Duration {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: the system fills it in.
+    // SAFETY: the call writes to a local that outlives it.
     let usage = unsafe {
         assert_eq!(libc::getrusage(whom, usage.as_mut_ptr()), 0);
         usage.assume_init()
@@ -119,13 +119,13 @@ pub fn peer<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Join
     })
 }
 
-/// Sets how many descriptors may be open: no more than the system allows this process. Says how many.
+/// Sets the limit of open descriptors, up to this process's hard limit, and returns it.
 pub fn limit_descriptors(wanted: u64) -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the system reads and fills in what it is given.
+    // SAFETY: both calls access a local that outlives them.
     unsafe {
         assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
         let raised = libc::rlimit {
@@ -141,14 +141,14 @@ pub fn limit_descriptors(wanted: u64) -> u64 {
     limit.rlim_cur
 }
 
-// --- what most faults need ---
+// --- helpers of most faults ---
 
 /// A runtime with two workers.
 pub fn runtime() -> Runtime {
     runtime_of(2)
 }
 
-/// A runtime with so many workers.
+/// A runtime with this many workers.
 pub fn runtime_of(workers: usize) -> Runtime {
     Builder::new_multi_thread()
         .worker_threads(workers)
@@ -157,7 +157,7 @@ pub fn runtime_of(workers: usize) -> Runtime {
         .unwrap()
 }
 
-/// Listens on a free port of all addresses of this machine, and says at which of `127.0.0.1`.
+/// Listens on a free port of all local addresses, and returns the listener and its address at `127.0.0.1`.
 pub fn listen(runtime: &Runtime) -> (TcpListener, SocketAddr) {
     let _entered = runtime.enter();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -170,7 +170,7 @@ pub fn listen(runtime: &Runtime) -> (TcpListener, SocketAddr) {
     (listener, (Ipv4Addr::LOCALHOST, port).into())
 }
 
-/// Sends back what comes, until the end or an error.
+/// Echoes all data until the end or an error.
 pub async fn echo(mut stream: TcpStream) {
     let mut buffer = [0; 1024];
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
@@ -180,14 +180,14 @@ pub async fn echo(mut stream: TcpStream) {
     }
 }
 
-/// Connections that ask for an echo each millisecond, while something else goes on.
+/// Connections that request an echo each millisecond during a fault.
 pub struct EchoBeside {
     is_over: Arc<AtomicBool>,
     peers: Vec<JoinHandle<Duration>>,
 }
 
 impl EchoBeside {
-    /// Begins with so many.
+    /// Starts this many connections.
     pub fn begin(runtime: &Runtime, connections: usize) -> Self {
         let (listener, address) = listen(runtime);
         runtime.spawn(async move {
@@ -203,7 +203,7 @@ impl EchoBeside {
                 let is_over = Arc::clone(&is_over);
                 let mut stream = net::TcpStream::connect(address).unwrap();
                 stream.set_nodelay(true).unwrap();
-                // What comes first is not counted.
+                // The first echo is not counted.
                 stream.write_all(b"0").unwrap();
                 stream.read_exact(&mut [0]).unwrap();
                 peer(move || ask(stream, &is_over))
@@ -212,7 +212,7 @@ impl EchoBeside {
         Self { is_over, peers }
     }
 
-    /// Ends, and says how many milliseconds the latest echo took.
+    /// Stops, and returns the longest latency of an echo in milliseconds.
     pub fn latest(self) -> f64 {
         self.is_over.store(true, Relaxed);
         let peers = self.peers.into_iter();

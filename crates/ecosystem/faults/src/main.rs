@@ -1,12 +1,12 @@
-//! Faults that I/O meets, one for each run of this program.
+//! Faults of I/O, one per run of this program.
 //!
 //! ```text
 //! faults NAME
 //! ```
 //!
-//! It tells what it has found in lines that the runner understands, and panics where data is lost, something is not
-//! over, or a descriptor is left. Each fault is met first in small, so that what the process has for good is there
-//! when descriptors are counted.
+//! Prints its results in lines that the runner parses, and panics if data is lost, an operation does not complete, or a
+//! descriptor leaks. Each fault is first run at small scale, so that permanent descriptors exist before they are
+//! counted.
 
 mod accept;
 mod blocked;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use faults::{Findings, descriptors, limit_descriptors};
 
-/// A name, what runs it, how much of it in small, and how much.
+/// Its name, its function, the small scale and the full scale.
 type Fault = (&'static str, fn(usize, &mut Findings), usize, usize);
 
 const FAULTS: &[Fault] = &[
@@ -62,7 +62,7 @@ fn main() {
 fn meet(name: &str) {
     let fault = FAULTS.iter().find(|it| it.0 == name);
     let &(_, run, small, amount) = fault.expect("there is no such fault");
-    // As high as the system allows, in case it allows less than 100,000 connections and some.
+    // As high as the system allows, in case it allows only slightly more than 100,000 connections.
     limit_descriptors(110_000);
     let mut found = Findings::default();
     run(small, &mut found);

@@ -1,4 +1,4 @@
-//! Peers that reset connections while they are read and written.
+//! Peers that reset connections during reads and writes.
 
 use std::io::{Read, Write};
 use std::net;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 const PEERS: usize = 4;
 
-/// A third is read when it is reset, a third written, a third both by two tasks.
+/// A third of the connections is being read when reset, a third written, a third both by two tasks.
 pub(crate) fn resets(connections: usize, found: &mut Findings) {
     let began = processor_time();
     let runtime = runtime();
@@ -41,7 +41,7 @@ fn reset(address: net::SocketAddr, number: usize) {
     let mut stream = net::TcpStream::connect(address).unwrap();
     stream.write_all(b"data").unwrap();
     if number.is_multiple_of(2) {
-        // Until the other side waits.
+        // Until the peer waits.
         thread::sleep(Duration::from_micros(200));
         let _ = stream.set_read_timeout(Some(Duration::from_micros(100)));
         let _ = stream.read(&mut [0; 4096]);
@@ -62,7 +62,7 @@ async fn serve(mut stream: TcpStream, number: usize, outcomes: Outcomes) {
             let result = write(&mut stream).await;
             outcomes.add_result("write", &result);
         }
-        // Which of the two gets the error is not said.
+        // Which of the two tasks gets the error is unspecified.
         _ => {
             let (mut reader, mut writer) = stream.into_split();
             let writing = tokio::spawn(async move { write(&mut writer).await.unwrap_err() });

@@ -1,4 +1,4 @@
-//! A runtime that ends in the middle of reads and writes.
+//! A runtime that shuts down during reads and writes.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use tokio::runtime::{Runtime, is_rt_shutdown_err};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Connections inside of the one that ends.
+/// Connections within the runtime that shuts down.
 const INSIDE: usize = 4;
 
-/// Who uses its sockets from another runtime gets an error that says why.
+/// A task in another runtime that uses its sockets gets an error that names the cause.
 pub(crate) fn dropped(times: usize, found: &mut Findings) {
     let began = processor_time();
     let started = Instant::now();
@@ -21,7 +21,7 @@ pub(crate) fn dropped(times: usize, found: &mut Findings) {
     for number in 0..times {
         let ends = runtime();
         let waiting = ends.block_on(begin(&stays));
-        // At once, or in full traffic.
+        // At once, or under full load.
         if number % 4 != 0 {
             std::thread::sleep(Duration::from_micros(200 * (number % 4) as u64));
         }
@@ -53,7 +53,7 @@ async fn pair(listener: &TcpListener) -> (TcpStream, TcpStream) {
 
 type Waiting = Vec<(&'static str, JoinHandle<io::Error>)>;
 
-/// Traffic inside of the current runtime, and tasks of the other one that use sockets of the current.
+/// Traffic within the current runtime, and tasks of the other runtime that use its sockets.
 async fn begin(other: &Runtime) -> Waiting {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut waiting: Waiting = Vec::new();
@@ -96,7 +96,7 @@ async fn begin(other: &Runtime) -> Waiting {
         left.readable().await.unwrap_err()
     };
     waiting.push(("readable", other.spawn(ready)));
-    // What has no source of its own has no error either.
+    // An operation without a source has no error either.
     let (mut one, _other) = duplex(64);
     tokio::spawn(async move { one.read_u8().await });
     waiting

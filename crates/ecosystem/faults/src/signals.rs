@@ -1,4 +1,4 @@
-//! Signals in storms.
+//! Bursts of signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 const LISTENERS: usize = 8;
 
-/// Each listener hears of the storm and, after it, of one more signal; some come and go meanwhile.
+/// Each listener is notified of the burst and of one more signal after it; some are created and dropped meanwhile.
 pub(crate) fn storm(signals: usize, found: &mut Findings) {
     let began = processor_time();
     let runtime = runtime();
@@ -31,12 +31,12 @@ pub(crate) fn storm(signals: usize, found: &mut Findings) {
                         _ = storm.recv() => heard += 1,
                         _ = last.recv() => break,
                     }
-                    // Half of them are renewed each time.
+                    // Half of them are replaced each time.
                     if number % 2 == 0 && !is_over.load(Relaxed) {
                         storm = signal(SignalKind::user_defined1()).unwrap();
                     }
                 }
-                // What came before the last one may still be there.
+                // A notification from before the last signal may be pending.
                 let _ = timeout(Duration::from_millis(50), storm.recv()).await;
                 let one_more = timeout(Duration::from_secs(10), storm.recv()).await;
                 assert_eq!(one_more.expect("a signal is lost"), Some(()));
@@ -71,6 +71,6 @@ pub(crate) fn storm(signals: usize, found: &mut Findings) {
 }
 
 fn raise(signal: i32) {
-    // SAFETY: there is a handler for it.
+    // SAFETY: `raise` takes no pointer, and the signal has a handler.
     assert_eq!(unsafe { libc::raise(signal) }, 0);
 }

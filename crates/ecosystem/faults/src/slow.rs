@@ -1,4 +1,4 @@
-//! Readers that take a byte now and then.
+//! Readers that read a byte occasionally.
 
 use std::io::Read;
 use std::net::TcpStream as Peer;
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 const CONNECTIONS: usize = 50;
 
-/// Writers wait, need no more memory, and disturb nobody; what is read is in order.
+/// Writers wait, use no more memory, and do not delay others; data is read in order.
 pub(crate) fn readers(milliseconds: usize, found: &mut Findings) {
     let runtime = runtime();
     let beside = EchoBeside::begin(&runtime, 4);
@@ -36,7 +36,7 @@ pub(crate) fn readers(milliseconds: usize, found: &mut Findings) {
                 }
             });
         }
-        // Until all that the system takes is full.
+        // Until all buffers of the system are full.
         tokio::time::sleep(time / 10).await;
         (before, began) = (resident(), processor_time());
         let reading = peer(move || read(peers, time));
@@ -52,7 +52,7 @@ pub(crate) fn readers(milliseconds: usize, found: &mut Findings) {
     found.figure("processor time", used * 1e3, "ms a second");
 }
 
-/// A byte of each in each millisecond.
+/// Reads a byte of each connection every millisecond.
 fn read(mut peers: Vec<Peer>, time: Duration) -> Vec<Peer> {
     let started = Instant::now();
     let mut next = 0_u8;

@@ -1,4 +1,4 @@
-//! Peers that never answer, and operations that are given up.
+//! Peers that never answer, and cancelled operations.
 
 use std::io::Write;
 use std::net;
@@ -13,10 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long is waited for a peer that is silent.
+/// How long to wait for a silent peer.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// All reads, writes and connects time out; those that are answered later have lost nothing.
+/// All reads, writes and connects time out; those that are answered later have lost no data.
 pub(crate) fn half_open(connections: usize, found: &mut Findings) {
     let began = processor_time();
     let runtime = runtime();
@@ -67,7 +67,7 @@ async fn write(stream: &mut TcpStream) {
     }
 }
 
-/// Connects to who accepts nobody.
+/// Connects to a listener that does not accept.
 async fn black_hole(connects: usize) {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let any = net::SocketAddr::from(([127, 0, 0, 1], 0));
@@ -84,10 +84,10 @@ async fn black_hole(connects: usize) {
 }
 
 const CONNECTIONS: usize = 500;
-/// How many bytes come on each connection meanwhile.
+/// The number of bytes that arrive on each connection meanwhile.
 const BYTES: u8 = 200;
 
-/// So many reads are given up while now and then a byte comes: every byte is read, in order.
+/// Cancels this many reads while single bytes arrive: every byte is read, in order.
 pub(crate) fn cancelled(times: usize, found: &mut Findings) {
     let before = resident();
     let began = processor_time();
@@ -106,7 +106,7 @@ pub(crate) fn cancelled(times: usize, found: &mut Findings) {
             let left = Arc::clone(&left);
             move || {
                 for byte in 0..BYTES {
-                    // Spread over the whole time.
+                    // Spread over the whole duration.
                     let due = times - times / usize::from(BYTES) * usize::from(byte);
                     while left.load(Relaxed) > due {
                         std::thread::sleep(Duration::from_millis(1));
@@ -138,7 +138,7 @@ async fn read(mut stream: TcpStream, whole: bool, left: Arc<AtomicUsize>) {
         let wait = Duration::from_micros(10);
         let read = match whole {
             true => timeout(wait, stream.read_u8()).await,
-            // As many tasks may wait like this as want to.
+            // Any number of tasks may wait this way.
             false => match timeout(wait, stream.readable()).await {
                 Ok(ready) => {
                     ready.unwrap();

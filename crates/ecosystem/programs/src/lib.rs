@@ -1,7 +1,7 @@
-//! Real programs on what is built on Tokio, one for each package and named like it, in `src/bin`. Each checks
-//! its own results, panics if one is wrong, and ends with a line that says what was done.
+//! Real programs on packages built on Tokio, one per package and named like it, in `src/bin`. Each checks its own
+//! results, panics if one is wrong, and ends with a line that says what was done.
 //!
-//! Here is what several of them need: a certificate, and a web server that speaks TLS.
+//! This library holds what several of them need: a certificate, and a web server with TLS.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
-/// A certificate for `localhost`, and both sides' configuration that goes with it.
+/// A certificate for `localhost`, and the TLS configuration of both sides.
 pub struct Tls {
-    /// For who listens.
+    /// For servers.
     pub server: Arc<ServerConfig>,
-    /// For who connects.
+    /// For clients.
     pub client: Arc<ClientConfig>,
-    /// What clients have to trust.
+    /// The root that clients must trust.
     pub certificate: CertificateDer<'static>,
 }
 
 impl Tls {
-    /// Makes a new certificate. `protocols` are offered by ALPN.
+    /// Creates a certificate. `protocols` are offered by ALPN.
     pub fn new(protocols: &[&str]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -56,16 +56,16 @@ impl Tls {
     }
 }
 
-/// A web server over TLS that can be asked to end.
+/// A web server over TLS that can be shut down.
 pub struct WebServer {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     stop: oneshot::Sender<()>,
     served: JoinHandle<usize>,
 }
 
 impl WebServer {
-    /// Serves an application on a free port of this machine, by HTTP/1.1 or 2 as the client likes.
+    /// Serves an application on a free local port, by HTTP/1.1 or 2 as the client chooses.
     pub async fn start(app: Router, tls: &Tls) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -79,7 +79,7 @@ impl WebServer {
         }
     }
 
-    /// Lets it finish the requests that it has begun, and no others: how many connections it has had.
+    /// Shuts down after the current requests are complete, and returns the number of connections served.
     pub async fn stop(self) -> usize {
         self.stop.send(()).unwrap();
         tokio::time::timeout(Duration::from_secs(20), self.served)

@@ -1,12 +1,12 @@
-//! Lets I/O meet its faults, on Tokio and on pointsman, and compares what they come to.
+//! Exposes I/O to faults, on Tokio and on pointsman, and compares the outcomes.
 //!
 //! ```text
 //! cargo run --release --bin soak -- [FAULT]...
 //! ```
 //!
-//! The program is in `faults`; each fault has a process of its own, which is killed when it hangs. The exit code is 1
-//! if on pointsman one hangs, loses data, leaves a descriptor, or gives other errors than on Tokio. Figures are only
-//! told: they depend on what else this machine does.
+//! The program is in `faults`; each fault runs in its own process, which is killed if it hangs. The exit code is 1 if
+//! on pointsman a fault hangs, loses data, leaks a descriptor, or returns other errors than on Tokio. Figures are only
+//! printed, as they depend on the load of the machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,20 +18,20 @@ use conformance::compile::{Build, Compiled};
 use conformance::run::{limited, reason};
 use conformance::{Result, Runtime, Workspace, clear, files, package, place, progress};
 
-/// What takes longer hangs.
+/// A fault that takes longer counts as hanging.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What differs by less is level.
+/// Smaller differences count as equal.
 const LEVEL: f64 = 1.25;
 
-/// What a fault has come to on one runtime.
+/// The outcome of a fault on one runtime.
 #[derive(Default)]
 struct Findings {
     /// Name, number and unit.
     figures: Vec<(String, f64, String)>,
     outcomes: BTreeSet<String>,
     notes: Vec<String>,
-    /// What went wrong.
+    /// The failure.
     failure: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn meet(program: &Path, fault: &str, log: &Path) -> Result<Findings> {
     Ok(found)
 }
 
-/// Prints what one fault has come to. False if pointsman has failed.
+/// Prints the outcome of a fault. Returns false if pointsman has failed.
 fn report(fault: &str, theirs: &Findings, ours: &Findings) -> bool {
     clear();
     let mut shown = fault;

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use super::asyncify;
 
-/// How to make a folder: [`std::fs::DirBuilder`] with [`create`](Self::create) for tasks.
+/// Options for creating a directory: [`std::fs::DirBuilder`] with an asynchronous [`create`](Self::create).
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -23,7 +23,7 @@ pub struct DirBuilder {
 }
 
 impl DirBuilder {
-    /// With everything off.
+    /// Creates the default options: all off.
     ///
     /// ```
     /// # use pointsman::fs::DirBuilder;
@@ -36,7 +36,7 @@ impl DirBuilder {
         DirBuilder::default()
     }
 
-    /// Whether folders above it are made too, and it is no error if there is such a folder.
+    /// Sets whether missing parents are created too, and an existing directory is no error.
     ///
     /// ```
     /// # use pointsman::fs::DirBuilder;
@@ -49,7 +49,7 @@ impl DirBuilder {
         self
     }
 
-    /// The permissions of what is made, less those that the process masks. Unless it is called, `0o777`.
+    /// Sets the permissions of new directories, which the process's umask restricts. Default `0o777`.
     ///
     /// ```
     /// use std::os::unix::fs::PermissionsExt;
@@ -68,10 +68,10 @@ impl DirBuilder {
         self
     }
 
-    /// Makes the folder. A call that is cancelled may still make it.
+    /// Creates the directory. A cancelled call may still create it.
     ///
     /// # Errors
-    /// As of [`std::fs::DirBuilder::create`].
+    /// Those of [`std::fs::DirBuilder::create`].
     ///
     /// ```
     /// # use pointsman::fs::DirBuilder;

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// Times to be given to a file by [`File::set_times`](super::File::set_times). Those that are not set stay.
+/// Timestamps for [`File::set_times`](super::File::set_times). Those that are not set stay unchanged.
 ///
 /// ```
 /// use std::time::SystemTime;
@@ -24,7 +24,7 @@ use std::time::SystemTime;
 pub struct FileTimes(std::fs::FileTimes);
 
 impl FileTimes {
-    /// None.
+    /// Sets no timestamp.
     ///
     /// ```
     /// # use pointsman::fs::{File, FileTimes};
@@ -39,7 +39,7 @@ impl FileTimes {
         Self::default()
     }
 
-    /// The time of the last read.
+    /// Sets the last access time.
     ///
     /// ```
     /// # use std::time::SystemTime;
@@ -55,7 +55,7 @@ impl FileTimes {
         Self(self.0.set_accessed(t))
     }
 
-    /// The time of the last change.
+    /// Sets the modification time.
     ///
     /// ```
     /// # use std::time::SystemTime;
@@ -71,7 +71,7 @@ impl FileTimes {
         Self(self.0.set_modified(t))
     }
 
-    /// The time when it was made, which only Windows and Apple's systems let change.
+    /// Sets the creation time, which only Windows and Apple's systems support.
     ///
     /// ```
     /// # use std::time::SystemTime;

@@ -1,15 +1,14 @@
-//! Files and folders: [`std::fs`] for tasks.
+//! Files and directories: an asynchronous [`std::fs`].
 //!
-//! Systems offer next to nothing of this without blocking, so nearly each call is a job for [`spawn_blocking`],
-//! in which the standard library does the work: errors are its own. That costs more than the work itself where
-//! that is little, so take much at a time: [`read`] and [`write()`] for whole files, a [`BufReader`] or
-//! [`BufWriter`] around a [`File`].
+//! Operating systems offer few non-blocking file operations, so nearly each call is a job for [`spawn_blocking`] that
+//! calls the standard library and returns its errors. The handover costs more than a small operation: use [`read`] and
+//! [`write()`] for whole files, and a [`BufReader`] or [`BufWriter`] around a [`File`].
 //!
 //! Cancelling a call after its first poll does not cancel its job: the job runs even if the runtime shuts down while
-//! the job is queued, and the shutdown waits for it. After the shutdown a call fails with an error of the kind
+//! the job is queued, and the shutdown waits for it. After the shutdown calls fail with an error of kind
 //! [`Other`](std::io::ErrorKind::Other).
 //!
-//! All of it panics outside of a runtime.
+//! All functions panic if called outside of a runtime.
 //!
 //! [`BufReader`]: crate::io::BufReader
 //! [`BufWriter`]: crate::io::BufWriter

@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use super::{File, asyncify};
 
-/// How to open a file: [`std::fs::OpenOptions`] with [`open`](Self::open) for tasks.
+/// Options for opening a file: [`std::fs::OpenOptions`] with an asynchronous [`open`](Self::open).
 ///
 /// ```
 /// use pointsman::fs::OpenOptions;
@@ -29,19 +29,8 @@ use super::{File, asyncify};
 #[derive(Clone, Debug)]
 pub struct OpenOptions(fs::OpenOptions);
 
-/// Methods that hand what they are given to the standard library's of their names.
-macro_rules! options {
-    ($($(#[$about:meta])* $name:ident($value:ident: $type:ty);)*) => {$(
-        $(#[$about])*
-        pub fn $name(&mut self, $value: $type) -> &mut OpenOptions {
-            self.0.$name($value);
-            self
-        }
-    )*};
-}
-
 impl OpenOptions {
-    /// With everything off.
+    /// Creates the default options: all off.
     ///
     /// ```
     /// # use pointsman::fs::OpenOptions;
@@ -54,95 +43,111 @@ impl OpenOptions {
         OpenOptions(fs::OpenOptions::new())
     }
 
-    options! {
-        /// Whether it can be read.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// assert!(OpenOptions::new().read(true).open("Cargo.toml").await.is_ok());
-        /// # }
-        /// ```
-        read(read: bool);
-
-        /// Whether it can be written, over what is there.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # use pointsman::io::AsyncWriteExt;
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// std::fs::write(&path, "hello")?;
-        /// let mut file = OpenOptions::new().write(true).open(&path).await?;
-        /// file.write_all(b"J").await?;
-        /// file.flush().await?;
-        /// assert_eq!(std::fs::read(&path)?, b"Jello");
-        /// # Ok(()) }
-        /// ```
-        write(write: bool);
-
-        /// Whether each write goes to the end, wherever that is then.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # use pointsman::io::AsyncWriteExt;
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// std::fs::write(&path, "hello")?;
-        /// let mut file = OpenOptions::new().append(true).open(&path).await?;
-        /// file.write_all(b"!").await?;
-        /// file.flush().await?;
-        /// assert_eq!(std::fs::read(&path)?, b"hello!");
-        /// # Ok(()) }
-        /// ```
-        append(append: bool);
-
-        /// Whether it is emptied. It must be opened to be written.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// std::fs::write(&path, "hello")?;
-        /// OpenOptions::new().write(true).truncate(true).open(&path).await?;
-        /// assert_eq!(std::fs::read(&path)?, b"");
-        /// # Ok(()) }
-        /// ```
-        truncate(truncate: bool);
-
-        /// Whether it is made if there is none. It must be opened to be written.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// OpenOptions::new().write(true).create(true).open(&path).await?;
-        /// assert!(path.exists());
-        /// # Ok(()) }
-        /// ```
-        create(create: bool);
-
-        /// Whether it is made, and there must be none. It must be opened to be written.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// let mut options = OpenOptions::new();
-        /// let error = options.write(true).create_new(true).open("Cargo.toml").await.unwrap_err();
-        /// assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
-        /// # }
-        /// ```
-        create_new(create_new: bool);
+    /// Sets read access.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// assert!(OpenOptions::new().read(true).open("Cargo.toml").await.is_ok());
+    /// # }
+    /// ```
+    pub fn read(&mut self, read: bool) -> &mut OpenOptions {
+        self.0.read(read);
+        self
     }
 
-    /// Opens the file. A call that is cancelled may still make or empty it.
+    /// Sets write access; writes overwrite existing contents.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # use pointsman::io::AsyncWriteExt;
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// std::fs::write(&path, "hello")?;
+    /// let mut file = OpenOptions::new().write(true).open(&path).await?;
+    /// file.write_all(b"J").await?;
+    /// file.flush().await?;
+    /// assert_eq!(std::fs::read(&path)?, b"Jello");
+    /// # Ok(()) }
+    /// ```
+    pub fn write(&mut self, write: bool) -> &mut OpenOptions {
+        self.0.write(write);
+        self
+    }
+
+    /// Sets append mode: each write goes to the current end of the file.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # use pointsman::io::AsyncWriteExt;
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// std::fs::write(&path, "hello")?;
+    /// let mut file = OpenOptions::new().append(true).open(&path).await?;
+    /// file.write_all(b"!").await?;
+    /// file.flush().await?;
+    /// assert_eq!(std::fs::read(&path)?, b"hello!");
+    /// # Ok(()) }
+    /// ```
+    pub fn append(&mut self, append: bool) -> &mut OpenOptions {
+        self.0.append(append);
+        self
+    }
+
+    /// Sets whether an existing file is truncated. Requires write access.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// std::fs::write(&path, "hello")?;
+    /// OpenOptions::new().write(true).truncate(true).open(&path).await?;
+    /// assert_eq!(std::fs::read(&path)?, b"");
+    /// # Ok(()) }
+    /// ```
+    pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
+        self.0.truncate(truncate);
+        self
+    }
+
+    /// Sets whether a missing file is created. Requires write or append access.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// OpenOptions::new().write(true).create(true).open(&path).await?;
+    /// assert!(path.exists());
+    /// # Ok(()) }
+    /// ```
+    pub fn create(&mut self, create: bool) -> &mut OpenOptions {
+        self.0.create(create);
+        self
+    }
+
+    /// Sets whether a new file is created and an existing one is an error. Requires write or append access.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// let mut options = OpenOptions::new();
+    /// let error = options.write(true).create_new(true).open("Cargo.toml").await.unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+    /// # }
+    /// ```
+    pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
+        self.0.create_new(create_new);
+        self
+    }
+
+    /// Opens the file. A cancelled call may still create or truncate it.
     ///
     /// # Errors
-    /// As of [`std::fs::OpenOptions::open`].
+    /// Those of [`std::fs::OpenOptions::open`].
     ///
     /// ```
     /// # use pointsman::fs::OpenOptions;
@@ -159,101 +164,117 @@ impl OpenOptions {
 
 #[cfg(unix)]
 impl OpenOptions {
-    options! {
-        /// The permissions of a file that is made, less those that the process masks. Unless it is called,
-        /// `0o666`.
-        ///
-        /// ```
-        /// use std::os::unix::fs::PermissionsExt;
-        /// # use pointsman::fs::OpenOptions;
-        ///
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// let mut options = OpenOptions::new();
-        /// options.write(true).create(true).mode(0o600);
-        /// let metadata = options.open(&path).await?.metadata().await?;
-        /// assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
-        /// # Ok(()) }
-        /// ```
-        mode(mode: u32);
+    /// Sets the permissions of a new file, which the process's umask restricts. Default `0o666`.
+    ///
+    /// ```
+    /// use std::os::unix::fs::PermissionsExt;
+    /// # use pointsman::fs::OpenOptions;
+    ///
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// let mut options = OpenOptions::new();
+    /// options.write(true).create(true).mode(0o600);
+    /// let metadata = options.open(&path).await?.metadata().await?;
+    /// assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    /// # Ok(()) }
+    /// ```
+    pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+        self.0.mode(mode);
+        self
+    }
 
-        /// Further flags of the system's `open`, in place of those of the last call.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// const O_DIRECTORY: i32 = 0o200000;
-        /// # if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        /// let mut options = OpenOptions::new();
-        /// let error = options.read(true).custom_flags(O_DIRECTORY).open("Cargo.toml").await.unwrap_err();
-        /// assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
-        /// # }
-        /// # }
-        /// ```
-        custom_flags(flags: i32);
+    /// Sets further flags of the system's `open`; replaces those of the last call.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// const O_DIRECTORY: i32 = 0o200000;
+    /// # if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    /// let mut options = OpenOptions::new();
+    /// let error = options.read(true).custom_flags(O_DIRECTORY).open("Cargo.toml").await.unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
+    /// # }
+    /// # }
+    /// ```
+    pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+        self.0.custom_flags(flags);
+        self
     }
 }
 
 #[cfg(windows)]
 impl OpenOptions {
-    options! {
-        /// What may be done with the file, in place of what `read`, `write` and `append` say.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// assert!(OpenOptions::new().access_mode(0).open("Cargo.toml").await.is_ok());
-        /// # }
-        /// ```
-        access_mode(access: u32);
+    /// Sets the access mode; replaces `read`, `write` and `append`.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// assert!(OpenOptions::new().access_mode(0).open("Cargo.toml").await.is_ok());
+    /// # }
+    /// ```
+    pub fn access_mode(&mut self, access: u32) -> &mut OpenOptions {
+        self.0.access_mode(access);
+        self
+    }
 
-        /// What others may do with the file as long as it is opened. Unless it is called, everything.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// assert!(OpenOptions::new().read(true).share_mode(1).open("Cargo.toml").await.is_ok());
-        /// # }
-        /// ```
-        share_mode(share: u32);
+    /// Sets how the file may be shared while it is open. Default: without restriction.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// assert!(OpenOptions::new().read(true).share_mode(1).open("Cargo.toml").await.is_ok());
+    /// # }
+    /// ```
+    pub fn share_mode(&mut self, share: u32) -> &mut OpenOptions {
+        self.0.share_mode(share);
+        self
+    }
 
-        /// Further flags of the system's `CreateFile`, in place of those of the last call.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// const SEQUENTIAL_SCAN: u32 = 0x0800_0000;
-        /// let mut options = OpenOptions::new();
-        /// assert!(options.read(true).custom_flags(SEQUENTIAL_SCAN).open("Cargo.toml").await.is_ok());
-        /// # }
-        /// ```
-        custom_flags(flags: u32);
+    /// Sets further flags of the system's `CreateFile`; replaces those of the last call.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// const SEQUENTIAL_SCAN: u32 = 0x0800_0000;
+    /// let mut options = OpenOptions::new();
+    /// assert!(options.read(true).custom_flags(SEQUENTIAL_SCAN).open("Cargo.toml").await.is_ok());
+    /// # }
+    /// ```
+    pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        self.0.custom_flags(flags);
+        self
+    }
 
-        /// The attributes of a file that is made.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-        /// # let folder = tempfile::tempdir()?;
-        /// # let path = folder.path().join("file");
-        /// const HIDDEN: u32 = 2;
-        /// OpenOptions::new().write(true).create(true).attributes(HIDDEN).open(&path).await?;
-        /// # Ok(()) }
-        /// ```
-        attributes(attributes: u32);
+    /// Sets the attributes of a new file.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// const HIDDEN: u32 = 2;
+    /// OpenOptions::new().write(true).create(true).attributes(HIDDEN).open(&path).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn attributes(&mut self, attributes: u32) -> &mut OpenOptions {
+        self.0.attributes(attributes);
+        self
+    }
 
-        /// What the other side of a named pipe may do in this process's name.
-        ///
-        /// ```
-        /// # use pointsman::fs::OpenOptions;
-        /// # #[pointsman::main] async fn main() {
-        /// const IDENTIFICATION: u32 = 1 << 16;
-        /// let mut options = OpenOptions::new();
-        /// assert!(options.read(true).security_qos_flags(IDENTIFICATION).open("Cargo.toml").await.is_ok());
-        /// # }
-        /// ```
-        security_qos_flags(flags: u32);
+    /// Sets how the server of a named pipe may impersonate this process.
+    ///
+    /// ```
+    /// # use pointsman::fs::OpenOptions;
+    /// # #[pointsman::main] async fn main() {
+    /// const IDENTIFICATION: u32 = 1 << 16;
+    /// let mut options = OpenOptions::new();
+    /// assert!(options.read(true).security_qos_flags(IDENTIFICATION).open("Cargo.toml").await.is_ok());
+    /// # }
+    /// ```
+    pub fn security_qos_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        self.0.security_qos_flags(flags);
+        self
     }
 }
 

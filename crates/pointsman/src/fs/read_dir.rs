@@ -1,6 +1,6 @@
 //! [`read_dir`]: what is in a folder, many entries with one job.
 //!
-//! Invariant: entries come in the system's order, and an error is told between those it came between.
+//! Invariant: entries are returned in the system's order, and an error at its place among them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -15,13 +15,14 @@ use std::task::{Context, Poll, ready};
 use super::asyncify;
 use crate::task::{JoinHandle, spawn_blocking};
 
-/// So many entries are brought by one job. With 32 a folder of 10,000 took half as long again, for the jobs.
-const BATCH: usize = 256;
+/// Bounds the entries that one job reads. With 32, reading a directory of 10,000 entries took half as long again, for
+/// the additional jobs.
+const MAX_BATCH: usize = 256;
 
-/// What is in a folder, in no order, without `.` and `..`.
+/// Reads a directory. The entries are in no particular order, without `.` and `..`.
 ///
 /// # Errors
-/// As of [`std::fs::read_dir`].
+/// Those of [`std::fs::read_dir`].
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -43,20 +44,20 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
         batch.fill();
         Ok(batch)
     });
-    Ok(ReadDir(State::Here(batch.await?)))
+    Ok(ReadDir(ReadDirState::Idle(batch.await?)))
 }
 
 #[derive(Debug, Default)]
 struct Batch {
     entries: VecDeque<io::Result<DirEntry>>,
-    /// `None`: there is no more.
+    /// `None` at the end of the directory.
     rest: Option<fs::ReadDir>,
 }
 
 impl Batch {
     fn fill(&mut self) {
         let Some(rest) = &mut self.rest else { return };
-        while self.entries.len() < BATCH {
+        while self.entries.len() < MAX_BATCH {
             let Some(entry) = rest.next() else {
                 self.rest = None;
                 return;
@@ -70,10 +71,10 @@ impl Batch {
     }
 }
 
-/// What is in a folder, from [`read_dir`].
+/// The entries of a directory, from [`read_dir`].
 ///
-/// It brings up to 256 entries with one job for blocking work. What is added or taken away meanwhile may be
-/// among them or not.
+/// One job for blocking work reads up to 256 entries. Entries that are created or removed meanwhile may be included or
+/// not.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -87,22 +88,22 @@ impl Batch {
 /// ```
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
-pub struct ReadDir(State);
+pub struct ReadDir(ReadDirState);
 
 #[derive(Debug)]
-enum State {
-    Here(Batch),
-    Away(JoinHandle<Batch>),
+enum ReadDirState {
+    Idle(Batch),
+    Reading(JoinHandle<Batch>),
 }
 
 impl ReadDir {
-    /// The next entry; `None` at the end.
+    /// Returns the next entry, or `None` at the end.
     ///
     /// # Cancel safety
-    /// A call that is cancelled loses no entry.
+    /// Cancel safe: a cancelled call loses no entry.
     ///
     /// # Errors
-    /// Those of the system. The call after that goes on.
+    /// The system's error. The next call continues after it.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -115,11 +116,10 @@ impl ReadDir {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// As [`next_entry`](Self::next_entry). If it is pending, the task is woken when it should try again; only
-    /// the task of the last call is.
+    /// Polls for the next entry. Only the task that polled last is woken.
     ///
     /// # Errors
-    /// As of [`next_entry`](Self::next_entry).
+    /// Those of [`next_entry`](Self::next_entry).
     ///
     /// ```
     /// use std::future::{Future, poll_fn};
@@ -133,18 +133,18 @@ impl ReadDir {
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
-                State::Away(job) => {
+                ReadDirState::Reading(job) => {
                     let batch = ready!(Pin::new(job).poll(cx)).map_err(|error| {
-                        // It has taken the rest along.
-                        self.0 = State::Here(Batch::default());
+                        // The rest of the directory was lost with the job.
+                        self.0 = ReadDirState::Idle(Batch::default());
                         error
                     });
-                    self.0 = State::Here(batch?);
+                    self.0 = ReadDirState::Idle(batch?);
                 }
-                State::Here(batch) => match batch.entries.pop_front() {
+                ReadDirState::Idle(batch) => match batch.entries.pop_front() {
                     None if batch.rest.is_some() => {
                         let mut batch = std::mem::take(batch);
-                        self.0 = State::Away(spawn_blocking(move || {
+                        self.0 = ReadDirState::Reading(spawn_blocking(move || {
                             batch.fill();
                             batch
                         }));
@@ -156,7 +156,7 @@ impl ReadDir {
     }
 }
 
-/// One of the things in a folder, from [`ReadDir`].
+/// An entry of a directory, from [`ReadDir`].
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -171,7 +171,7 @@ impl ReadDir {
 #[derive(Debug)]
 pub struct DirEntry {
     std: Arc<fs::DirEntry>,
-    /// Most systems give it along.
+    /// Most systems return it with the entry.
     file_type: Option<FileType>,
 }
 
@@ -183,7 +183,7 @@ impl DirEntry {
         }
     }
 
-    /// The path that [`read_dir`] was given, with the name.
+    /// Returns the path given to [`read_dir`], joined with the file name.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -196,7 +196,7 @@ impl DirEntry {
         self.std.path()
     }
 
-    /// The name, without a path.
+    /// Returns the file name.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -209,10 +209,10 @@ impl DirEntry {
         self.std.file_name()
     }
 
-    /// What the system knows about it. Of a link, about the link itself.
+    /// Returns the entry's metadata, without following a link.
     ///
     /// # Errors
-    /// As of [`std::fs::DirEntry::metadata`].
+    /// Those of [`std::fs::DirEntry::metadata`].
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -227,10 +227,10 @@ impl DirEntry {
         asyncify(move || std.metadata()).await
     }
 
-    /// Whether it is a file, a folder or a link. On most systems this is known without a job.
+    /// Returns whether the entry is a file, a directory or a link. Most systems need no job for it.
     ///
     /// # Errors
-    /// As of [`std::fs::DirEntry::file_type`].
+    /// Those of [`std::fs::DirEntry::file_type`].
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -249,7 +249,7 @@ impl DirEntry {
         asyncify(move || std.file_type()).await
     }
 
-    /// The number of the inode.
+    /// Returns the inode number.
     ///
     /// ```
     /// use std::os::unix::fs::MetadataExt;

@@ -1,15 +1,14 @@
-/// Waits for all of several futures within this task, and gives their outputs as a tuple in the order in
-/// which they were written.
+/// Waits for all of several futures in the current task, and returns their outputs as a tuple, in the order written.
 ///
-/// The futures take turns on the task that runs the macro: they are concurrent, not parallel. To use several
-/// threads [`spawn`](crate::spawn) each and join the handles. Anything that is `IntoFuture` can be joined, up
-/// to 124 of them.
+/// The futures are polled on the current task: they are concurrent, not parallel. For parallelism
+/// [`spawn`](crate::spawn) each and join the handles. Each future may be any `IntoFuture`; there may be up to 124 of
+/// them.
 ///
-/// Each time the task is polled another future comes first, so that none can starve the others by using up
-/// the task's [budget](crate::task::coop). After `biased;` they are polled as they are written each time,
-/// which is a little cheaper, and leaves it to you that the first ones let the others run.
+/// Each poll begins with another future, so that no future can starve the others by using up the task's
+/// [budget](crate::task::coop). With `biased;` they are polled in the order written, which is slightly cheaper; the
+/// caller then ensures that the first futures leave budget to the others.
 ///
-/// Nothing is allocated. If the task is dropped while it waits, all of the futures are.
+/// Allocates nothing. Dropping the task drops all futures.
 ///
 /// # Examples
 /// ```
@@ -35,14 +34,13 @@ macro_rules! join {
     };
 }
 
-/// Waits until all of several futures have given `Ok`, or until the first gives `Err`.
+/// Waits until all of several futures return `Ok`, or until the first returns `Err`.
 ///
-/// The result is `Ok` with a tuple of the values, in the order in which the futures were written, or the
-/// first error; all futures have to agree on its type. As soon as there is an error the other futures are
-/// polled no more and are dropped, wherever they are.
+/// Returns `Ok` with a tuple of the values, in the order written, or the first error. All futures must have the same
+/// error type. On an error the other futures are dropped.
 ///
-/// The futures take turns on the task that runs the macro, as those of [`join!`](crate::join) do, and
-/// `biased;` means what it means there.
+/// The futures are polled on the current task, like those of [`join!`](crate::join), and `biased;` has the same
+/// meaning.
 ///
 /// # Examples
 /// ```
@@ -65,7 +63,7 @@ macro_rules! try_join {
     };
 }
 
-// Gives each future a name and a number, then writes the wait. `all` or `try` says what to wait for.
+// Gives each future a name and an index, then emits the wait. `all` or `try` selects what to wait for.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __join {
@@ -104,10 +102,10 @@ macro_rules! __join {
     };
 
     (@wait $kind:tt $order:ident $((($name:ident $number:tt) $future:expr))+) => {{
-        // A variable each, so that what the expressions borrow lives as long as it would in a `let`.
+        // One variable each, so that temporaries in the expressions live as long as in a `let`.
         $( let $name = $future; )+
-        let mut slots = ($( $crate::macros::support::Slot::new($name), )+);
-        // The closure gets a reference, not the slots: it is not pinned itself, and could be moved.
+        let mut slots = ($( $crate::macros::support::MaybeDone::new($name), )+);
+        // The closure captures a reference, not the slots: the closure is not pinned and could be moved.
         let slots = &mut slots;
         let mut order = $crate::macros::support::$order::default();
         $crate::macros::support::poll_fn(move |cx| {
@@ -116,8 +114,8 @@ macro_rules! __join {
             for behind in [false, true] {
                 $(
                     if ($number < first) == behind {
-                        // SAFETY: the slots stay where they are until they are dropped; the only name that
-                        // they had is shadowed by a reference which only this closure has.
+                        // SAFETY: the slots are not moved before they are dropped: the reference shadows their only
+                        // name, and only this closure has the reference.
                         let slot = unsafe {
                             $crate::macros::support::Pin::new_unchecked(&mut slots.$number)
                         };
@@ -128,12 +126,13 @@ macro_rules! __join {
             if waiting {
                 return $crate::macros::support::Poll::Pending;
             }
-            // An output may be of a type that has no values.
+            // An output type may be uninhabited.
             #[allow(unreachable_code)]
             {
                 let outputs = ($(
                     {
-                        // SAFETY: as above.
+                        // SAFETY: the slots are not moved before they are dropped: only this closure has the reference
+                        // to them.
                         let slot = unsafe {
                             $crate::macros::support::Pin::new_unchecked(&mut slots.$number)
                         };

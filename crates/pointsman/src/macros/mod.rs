@@ -1,6 +1,6 @@
-//! `select!`, `join!`, `try_join!` and `pin!`: futures that wait together within one task.
+//! `select!`, `join!`, `try_join!` and `pin!`: waiting for several futures within one task.
 //!
-//! Invariant: what a macro writes into another crate names everything through `$crate`, and declares no
+//! Invariant: the code that a macro emits into another crate names everything through `$crate`, and declares no
 //! constant or function that the caller's expressions could see.
 
 mod join;

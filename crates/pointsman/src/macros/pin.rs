@@ -1,10 +1,10 @@
-/// Pins values to the place where they are declared, so that they can be awaited by reference.
+/// Pins values on the stack, so that they can be awaited by reference.
 ///
-/// Each name becomes a `Pin<&mut T>` of the value that it had: the value itself cannot be reached, and so
-/// not be moved, any more. Nothing is allocated.
+/// Each name becomes a `Pin<&mut T>` of its value; the value itself can no longer be reached, and so not be moved.
+/// Allocates nothing.
 ///
 /// # Examples
-/// A future that several rounds of a loop wait for:
+/// A future that is awaited across iterations of a loop:
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -20,7 +20,7 @@
 /// # });
 /// ```
 ///
-/// Values that are declared on the spot:
+/// Values declared in place:
 ///
 /// ```
 /// # futures::executor::block_on(async {

@@ -9,36 +9,34 @@
 /// }
 /// ```
 ///
-/// There may be up to 64 branches. A handler is an expression; the comma behind it may be left out if it is a
-/// block. The value of the macro is that of the handler which has run, so all of them have the same type. A
-/// handler may use `.await`, `?`, `break`, `continue` and `return` as the code around it may.
+/// There may be up to 64 branches. A handler is an expression; the comma after a block may be omitted. The macro
+/// evaluates to the value of the handler that ran, so all handlers have the same type. A handler may use `.await`, `?`,
+/// `break`, `continue` and `return` like the surrounding code.
 ///
 /// # What happens when
-/// 1. All conditions are evaluated. A branch whose condition is false takes no part.
-/// 2. All future expressions are evaluated, **also those of branches that take no part**; those futures are
-///    never polled. Anything that is `IntoFuture` will do.
-/// 3. The futures are polled, all on the task that runs the macro.
-/// 4. If an output fits the pattern of its branch, all futures are dropped, and then the handler runs: it
-///    may use what the futures had borrowed.
-/// 5. If an output does not fit, its branch takes part no more, and the others go on.
-/// 6. If no branch is left, `else` runs.
+/// 1. All conditions are evaluated. A branch whose condition is false is disabled.
+/// 2. All future expressions are evaluated, **including those of disabled branches**, whose futures are never polled.
+///    Each may be any `IntoFuture`.
+/// 3. The futures are polled, all on the current task.
+/// 4. If an output matches the pattern of its branch, all futures are dropped, and then the handler runs: it may use
+///    what the futures had borrowed.
+/// 5. If an output does not match, its branch is disabled, and the others continue.
+/// 6. If all branches are disabled, `else` runs.
 ///
 /// # Panics
-/// If no branch is left and there is no `else`.
+/// If all branches are disabled and there is no `else`.
 ///
 /// # Fairness
-/// Each time the futures are polled, one of those that still take part is drawn to be polled first, each
-/// with the same chance; the others follow in the order in which they are written. After `biased;` it is
-/// always the order in which they are written. This saves the drawing, and leaves it to you that no branch
-/// which is always ready stands in front of the others.
+/// Each poll begins with a random enabled branch; the others follow in the order written. With `biased;` the branches
+/// are always polled in the order written. That saves the random number; the caller then ensures that no branch that is
+/// always ready precedes others.
 ///
-/// If the [budget](crate::task::coop) of the task is spent, no branch is polled until the runtime has had its
-/// turn.
+/// If the [budget](crate::task::coop) of the task is used up, no branch is polled until the task has yielded to the
+/// runtime.
 ///
 /// # Cancel safety
-/// A future that loses is dropped wherever it is. In a loop take operations that lose nothing then, as their
-/// documentation says under this heading, or keep the future outside of the loop, [pin](crate::pin) it,
-/// and wait for `&mut future`.
+/// The futures that lose are dropped. In a loop, use operations that are cancel safe, as their documentation says under
+/// this heading, or create the future outside of the loop, [pin](crate::pin) it, and wait for `&mut future`.
 ///
 /// # Examples
 /// ```
@@ -54,7 +52,7 @@
 /// # });
 /// ```
 ///
-/// A pattern that may not fit, and `else` for when nothing is left:
+/// A refutable pattern, and `else` for when all branches are disabled:
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -73,7 +71,7 @@
 /// # });
 /// ```
 ///
-/// Both of two futures, in whichever order they come:
+/// Both of two futures, in the order in which they complete:
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -99,9 +97,9 @@ macro_rules! select {
     };
 }
 
-// Takes one branch after the other off the input and gives it a name and a number, then writes the wait.
-// The list of names is handed on, so one step a branch is enough, and 64 stay within the compiler's default
-// limit of recursion.
+// Takes one branch after the other from the input and gives it a name and an index, then emits the wait. The list of
+// names is passed on, so one step per branch suffices, and 64 branches stay within the compiler's default recursion
+// limit.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -156,7 +154,7 @@ macro_rules! __select {
         [$((($name:ident $number:tt) $pattern:pat, $future:expr, ($($condition:expr)?), $handler:expr))+]
         $otherwise:expr
     ) => {{
-        // The variants and their types have the same names, and nothing else is called so.
+        // Variants and type parameters share names, which nothing else in the expansion uses.
         #[allow(non_camel_case_types)]
         enum __PointsmanSelected<$($name),+> {
             $($name($name),)+
@@ -168,10 +166,10 @@ macro_rules! __select {
 
         #[allow(unused_mut)]
         let mut selected = {
-            // A variable each, so that what the expressions borrow lives as long as it would in a `let`.
+            // One variable each, so that temporaries in the expressions live as long as in a `let`.
             $( let $name = $future; )+
             let mut futures = ($( $crate::macros::support::IntoFuture::into_future($name), )+);
-            // The closure gets a reference, not the futures: it is not pinned itself, and could be moved.
+            // The closure captures a reference, not the futures: the closure is not pinned and could be moved.
             let futures = &mut futures;
             $crate::macros::support::poll_fn(move |cx| {
                 $crate::macros::support::ready!($crate::macros::support::poll_budget(cx));
@@ -183,8 +181,8 @@ macro_rules! __select {
                             if turn & (1u64 << $number) == 0 {
                                 break 'branch;
                             }
-                            // SAFETY: the futures stay where they are until they are dropped; the only name
-                            // that they had is shadowed by a reference which only this closure has.
+                            // SAFETY: the futures are not moved before they are dropped: the reference shadows their
+                            // only name, and only this closure has the reference.
                             let future = unsafe {
                                 $crate::macros::support::Pin::new_unchecked(&mut futures.$number)
                             };
@@ -196,8 +194,8 @@ macro_rules! __select {
                                 }
                             };
                             enabled &= !(1u64 << $number);
-                            // A guard only looks at what the pattern would bind. One that is never true tells
-                            // whether the pattern fits, and takes nothing.
+                            // A guard only borrows what the pattern would bind. A guard that is always false tests
+                            // whether the pattern matches without moving anything.
                             let mut fits = false;
                             match output {
                                 $pattern if { fits = true; false } => unreachable!(),
@@ -222,13 +220,13 @@ macro_rules! __select {
 
         match selected {
             $(
-                // A future that is never ready may be of a type that has no values.
+                // A future that never completes may have an uninhabited output type.
                 #[allow(unreachable_patterns)]
                 __PointsmanSelected::$name($pattern) => $handler,
             )+
             __PointsmanSelected::Nothing => $otherwise,
             #[allow(unreachable_patterns)]
-            _ => unreachable!("the pattern has fitted before"),
+            _ => unreachable!("the pattern has matched before"),
         }
     }};
 }

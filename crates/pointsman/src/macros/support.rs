@@ -1,9 +1,8 @@
-//! What the macros write calls of: public, as it is used in other crates, and not for direct use.
+//! Functions that the macros' expansions call. Public for other crates' expansions only.
 //!
-//! Invariant: a [`Slot`] holds its future until that is ready and its output from then on, in one place.
+//! Invariant: a [`MaybeDone`] holds its future until that completes and then its output, in the same memory.
 //!
-//! Cost: no allocation and no atomic operation. To select of two takes about 1 ns if it is biased and 5 ns if
-//! a branch is drawn, to poll four joined futures about 2 ns.
+//! Cost: no allocation and no atomic operation.
 
 pub use std::future::{Future, IntoFuture, poll_fn};
 pub use std::option::Option;
@@ -14,19 +13,19 @@ pub use std::task::{Context, Poll, ready};
 use crate::context;
 use crate::task::coop;
 
-/// Ready if something is left of the task's budget; nothing is taken from it.
+/// Ready if the task has budget left; uses none.
 #[inline]
 pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
     coop::poll_proceed(cx).map(drop)
 }
 
-/// The branches to poll, as they are written.
+/// The branches to poll, in the order written.
 #[inline]
 pub fn in_order(enabled: u64) -> [u64; 1] {
     [enabled]
 }
 
-/// The branches to poll from one that is drawn, and then those before it.
+/// The branches to poll from a random one on, and those before it.
 #[inline]
 pub fn in_any_order(enabled: u64) -> [u64; 2] {
     let mut from_first = enabled;
@@ -36,12 +35,12 @@ pub fn in_any_order(enabled: u64) -> [u64; 2] {
     [from_first, enabled ^ from_first]
 }
 
-/// Another future comes first each time.
+/// Begins each poll with another future.
 #[derive(Debug, Default)]
 pub struct Rotating(u32);
 
 impl Rotating {
-    /// The number of the future to poll first, of `count`.
+    /// The index of the future to poll first, of `count`.
     #[inline]
     pub fn first(&mut self, count: usize) -> usize {
         let first = self.0 as usize;
@@ -50,12 +49,12 @@ impl Rotating {
     }
 }
 
-/// The same future comes first each time.
+/// Begins each poll with the same future.
 #[derive(Debug, Default)]
 pub struct Biased;
 
 impl Biased {
-    /// The number of the future to poll first.
+    /// The index of the future to poll first.
     #[inline]
     pub fn first(&mut self, _count: usize) -> usize {
         0
@@ -64,31 +63,31 @@ impl Biased {
 
 /// A future, then its output.
 #[derive(Debug)]
-pub enum Slot<F: Future> {
-    /// Not ready.
-    Waiting(F),
-    /// Ready.
+pub enum MaybeDone<F: Future> {
+    /// The pending future.
+    Pending(F),
+    /// The output.
     Done(F::Output),
-    /// Ready, and the output was taken.
+    /// Completed, and the output was taken.
     Taken,
 }
 
-impl<F: Future> Slot<F> {
-    /// A slot that waits for a future.
+impl<F: Future> MaybeDone<F> {
     #[inline]
     pub fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
-        Self::Waiting(future.into_future())
+        Self::Pending(future.into_future())
     }
 
-    /// Whether the future has to be waited for.
+    /// Polls the future unless it has completed, and returns whether it is still pending.
     #[inline]
     pub fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
-        // SAFETY: a future is not moved: it stays in its slot until `set` drops it there. An output is not
-        // pinned.
-        let Self::Waiting(future) = (unsafe { self.as_mut().get_unchecked_mut() }) else {
+        // SAFETY: a future is structurally pinned and stays in its slot until `set` drops it there. An output is not
+        // pinned, so a mutable reference to it is fine.
+        let Self::Pending(future) = (unsafe { self.as_mut().get_unchecked_mut() }) else {
             return false;
         };
-        // SAFETY: as above, and the slot is pinned.
+        // SAFETY: `self` is pinned, and the future is structurally pinned in it: only `set` replaces it, which drops it
+        // in place.
         match unsafe { Pin::new_unchecked(future) }.poll(cx) {
             Poll::Pending => true,
             Poll::Ready(output) => {
@@ -98,18 +97,18 @@ impl<F: Future> Slot<F> {
         }
     }
 
-    /// The output.
+    /// Takes the output.
     ///
     /// # Panics
-    /// If there is none, which is a mistake in a macro.
+    /// If there is none, which is a bug in a macro.
     #[inline]
     pub fn take(mut self: Pin<&mut Self>) -> F::Output {
-        // SAFETY: only an output is moved, and an output is not pinned.
+        // SAFETY: only an output is moved out, and outputs are not pinned.
         let slot = unsafe { self.as_mut().get_unchecked_mut() };
         match slot {
             Self::Done(_) => match std::mem::replace(slot, Self::Taken) {
                 Self::Done(output) => output,
-                _ => unreachable!("it was an output"),
+                _ => unreachable!("matched above"),
             },
             _ => panic!("a joined future has no output yet, or its output was taken"),
         }
@@ -121,15 +120,15 @@ impl<F: Future> Slot<F> {
 pub struct Failed<E>(E);
 
 impl<E> Failed<E> {
-    /// The error as the result of the whole.
+    /// Converts the error to the result of the macro.
     #[inline]
     pub fn pass_on<T>(self) -> Result<T, E> {
         Err(self.0)
     }
 }
 
-impl<T, E, F: Future<Output = Result<T, E>>> Slot<F> {
-    /// Ready if the future is, with its error if it has failed.
+impl<T, E, F: Future<Output = Result<T, E>>> MaybeDone<F> {
+    /// Polls the future unless it has completed. Ready when it has, with the error if it failed.
     #[inline]
     pub fn try_poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Failed<E>>> {
         if self.as_mut().poll(cx) {
@@ -141,10 +140,10 @@ impl<T, E, F: Future<Output = Result<T, E>>> Slot<F> {
         Poll::Ready(self.take().err().map(Failed))
     }
 
-    /// The value of a future that has not failed.
+    /// Takes the value of a future that has succeeded.
     ///
     /// # Panics
-    /// If there is none, which is a mistake in a macro.
+    /// If there is none, which is a bug in a macro.
     #[inline]
     pub fn take_ok(self: Pin<&mut Self>) -> T {
         match self.take() {

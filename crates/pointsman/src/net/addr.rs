@@ -1,6 +1,6 @@
-//! Addresses and names of hosts.
+//! Socket addresses and host names.
 //!
-//! Invariant: what is an address already is never looked up; a name is looked up on a thread for blocking work.
+//! Invariant: an address is never looked up; a name is looked up by a job of the blocking pool.
 
 use std::future::{Future, Ready, ready};
 use std::io;
@@ -8,14 +8,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 
 use sealed::{Internal, Lookup, ToSocketAddrsPriv};
 
-/// What can be resolved to addresses of sockets without blocking the thread.
+/// A value that can be resolved to socket addresses without blocking the thread.
 ///
-/// An address ([`SocketAddr`], `(IpAddr, u16)`, a slice of addresses, ...) is taken as it is. A string (`"host:port"`,
-/// or a host with its port in a tuple) is parsed, and if it is a name, looked up by the system's resolver on a thread
-/// for blocking work, which needs a runtime.
+/// Addresses ([`SocketAddr`], `(IpAddr, u16)`, a slice of addresses, ...) are used as they are. A string
+/// (`"host:port"`, or a tuple of host and port) is parsed; if it is a name, the system's resolver looks it up on a
+/// thread for blocking work, which requires a runtime.
 ///
-/// Only the crate implements it and calls its methods: use [`lookup_host`], or give such a value to `connect` or
-/// `bind`.
+/// The trait is sealed: use [`lookup_host`], or pass such a value to `connect` or `bind`.
 ///
 /// ```
 /// use pointsman::net::{TcpListener, ToSocketAddrs};
@@ -33,16 +32,16 @@ use sealed::{Internal, Lookup, ToSocketAddrsPriv};
 /// ```
 pub trait ToSocketAddrs: ToSocketAddrsPriv {}
 
-/// The addresses of a host, by the system's resolver.
+/// Resolves a host name to addresses, by the system's resolver.
 ///
 /// # Errors
-/// If the name is not known, or the string has no port.
+/// If the name is unknown, or the string has no port.
 ///
 /// # Panics
-/// If a name has to be looked up outside of a runtime.
+/// If a name is looked up outside of a runtime.
 ///
-/// # Cancellation
-/// Giving up is safe. A look-up that has begun goes on, and its result is dropped.
+/// # Cancel safety
+/// Cancel safe: a lookup that has begun completes, and its result is dropped.
 ///
 /// ```
 /// #[pointsman::main]
@@ -63,7 +62,7 @@ pub(super) fn to_socket_addrs<T: ToSocketAddrs>(addr: T) -> T::Future {
     addr.to_socket_addrs(Internal)
 }
 
-/// The error when none of the addresses was one, or the last one's.
+/// The error of the last attempt, or that there was no address to attempt.
 pub(super) fn no_address(last: Option<io::Error>) -> io::Error {
     last.unwrap_or_else(|| {
         io::Error::new(
@@ -73,7 +72,7 @@ pub(super) fn no_address(last: Option<io::Error>) -> io::Error {
     })
 }
 
-/// What the first address gives that `attempt` takes.
+/// Returns the result of the first address for which `attempt` succeeds.
 pub(super) async fn first_of<T>(
     addr: impl ToSocketAddrs,
     mut attempt: impl FnMut(SocketAddr) -> io::Result<T>,
@@ -149,7 +148,7 @@ macro_rules! names {
                 let $this = self;
                 match $parsed {
                     Ok(addr) => Lookup::done(addr),
-                    Err(_) => Lookup::of($owned),
+                    Err(_) => Lookup::blocking($owned),
                 }
             }
         }
@@ -163,7 +162,7 @@ names! {
     (String, u16): |name| name.0.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, name.1)), name.clone();
 }
 
-/// No part of the public interface, though its names have to be reachable.
+/// Sealed: public only because the trait's signature names these types.
 pub(crate) mod sealed {
     use std::net::ToSocketAddrs;
     use std::pin::Pin;
@@ -186,24 +185,24 @@ pub(crate) mod sealed {
 
     #[doc(hidden)]
     #[derive(Debug)]
-    pub struct Lookup(State);
+    pub struct Lookup(LookupState);
 
     #[derive(Debug)]
-    enum State {
+    enum LookupState {
         Done(SocketAddr),
         Blocking(JoinHandle<io::Result<std::vec::IntoIter<SocketAddr>>>),
     }
 
     impl Lookup {
         pub(super) fn done(addr: SocketAddr) -> Self {
-            Self(State::Done(addr))
+            Self(LookupState::Done(addr))
         }
 
-        pub(super) fn of<T>(name: T) -> Self
+        pub(super) fn blocking<T>(name: T) -> Self
         where
             T: ToSocketAddrs<Iter = std::vec::IntoIter<SocketAddr>> + Send + 'static,
         {
-            Self(State::Blocking(spawn_blocking(move || {
+            Self(LookupState::Blocking(spawn_blocking(move || {
                 name.to_socket_addrs()
             })))
         }
@@ -214,8 +213,8 @@ pub(crate) mod sealed {
 
         fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
             match &mut self.0 {
-                State::Done(addr) => Poll::Ready(Ok(OneOrMore::One(Some(*addr).into_iter()))),
-                State::Blocking(lookup) => {
+                LookupState::Done(addr) => Poll::Ready(Ok(OneOrMore::One(Some(*addr).into_iter()))),
+                LookupState::Blocking(lookup) => {
                     let addrs = ready!(Pin::new(lookup).poll(cx))?;
                     Poll::Ready(addrs.map(OneOrMore::More))
                 }

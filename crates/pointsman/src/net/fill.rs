@@ -1,4 +1,4 @@
-//! Buffers that the system writes into, without their being initialized before.
+//! Receives into buffers that are not initialized.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -6,45 +6,45 @@ use std::ptr;
 
 use crate::io::ReadBuf;
 
-/// Lets `receive` fill what is free, and counts it as filled.
+/// Passes the unfilled part of `buf` to `receive`, and marks the bytes that it received as filled.
 ///
 /// # Safety
-/// `receive` does not read what is in the slice, and has written as much as it says.
+/// `receive` writes to the slice without reading it, and returns the number of bytes written.
 pub(super) unsafe fn fill<R>(
     buf: &mut ReadBuf<'_>,
     receive: impl FnOnce(&mut [u8]) -> io::Result<(usize, R)>,
 ) -> io::Result<(usize, R)> {
-    // SAFETY: the caller has promised that it is not read.
+    // SAFETY: `receive` only writes initialized bytes; the caller guarantees it.
     let free = unsafe { buf.unfilled_mut() };
-    // SAFETY: as above.
+    // SAFETY: `receive` reads no byte of the slice; the caller guarantees it.
     let (count, rest) = receive(unsafe { as_bytes(free) })?;
-    // SAFETY: so many were written, the caller has promised.
+    // SAFETY: `receive` has written the first `count` bytes; the caller guarantees it.
     unsafe { buf.assume_init(count) };
     buf.advance(count);
     Ok((count, rest))
 }
 
-/// As [`fill`], for buffers of the crate bytes.
+/// Like [`fill`], for buffers of the crate bytes.
 ///
 /// # Safety
-/// As for [`fill`].
+/// That of [`fill`].
 #[cfg(feature = "io-util")]
 pub(super) unsafe fn fill_buf<R>(
     buf: &mut impl bytes::BufMut,
     receive: impl FnOnce(&mut [u8]) -> io::Result<(usize, R)>,
 ) -> io::Result<(usize, R)> {
-    // SAFETY: the caller has promised that it is not read.
+    // SAFETY: `receive` only writes initialized bytes; the caller guarantees it.
     let free = unsafe { buf.chunk_mut().as_uninit_slice_mut() };
-    // SAFETY: as above.
+    // SAFETY: `receive` reads no byte of the slice; the caller guarantees it.
     let (count, rest) = receive(unsafe { as_bytes(free) })?;
-    // SAFETY: so many were written, the caller has promised.
+    // SAFETY: `receive` has written the first `count` bytes of the chunk; the caller guarantees it.
     unsafe { buf.advance_mut(count) };
     Ok((count, rest))
 }
 
 /// # Safety
-/// Nobody reads what is not initialized.
+/// The slice is not read before it is written, and only initialized bytes are written to it.
 unsafe fn as_bytes(free: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: the layout is the same, and the caller has promised the rest.
+    // SAFETY: `MaybeUninit<u8>` has the layout of `u8`; the caller guarantees that no uninitialized byte is read.
     unsafe { &mut *(ptr::from_mut(free) as *mut [u8]) }
 }

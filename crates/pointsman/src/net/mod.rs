@@ -1,31 +1,26 @@
-//! TCP, UDP and Unix sockets, and names of hosts.
+//! TCP, UDP and Unix sockets, and host names.
 //!
-//! - [`TcpListener`], [`TcpStream`] and, for what has to be set before those are made, [`TcpSocket`];
+//! - [`TcpListener`], [`TcpStream`] and, for options that must be set before either exists, [`TcpSocket`];
 //! - [`UdpSocket`];
 //! - on Unix `UnixListener`, `UnixStream`, `UnixDatagram`, `UnixSocket` and `unix::pipe`;
 //! - [`lookup_host`] and [`ToSocketAddrs`].
 //!
-//! Named pipes of Windows, `net::windows`, are not there yet.
+//! Windows named pipes (`net::windows`) are not supported yet.
 //!
-//! Each socket belongs to the runtime that is the current one where it is made, which has to have I/O
-//! ([`enable_io`](crate::runtime::Builder::enable_io)), and may be used from any other. When its own runtime ends, what
-//! waits for it fails with an error that [`is_rt_shutdown_err`](crate::runtime::is_rt_shutdown_err) knows.
+//! Each socket belongs to the runtime in which it is created, which must have I/O enabled
+//! ([`enable_io`](crate::runtime::Builder::enable_io)), and can be used from any other runtime. When its runtime shuts
+//! down, operations that wait fail with an error that [`is_rt_shutdown_err`](crate::runtime::is_rt_shutdown_err)
+//! recognizes.
 //!
-//! Invariant: a socket is nothing but a source that is registered, a `PollEvented`: it never waits by itself.
+//! Invariant: a socket is a registered source, a `PollEvented`, and holds no other state.
 
-#[macro_use]
-mod methods;
-#[macro_use]
-mod datagram;
-#[macro_use]
-mod options;
 #[macro_use]
 mod socket;
-#[macro_use]
-mod split;
 
 mod addr;
+mod datagram;
 mod fill;
+mod source;
 pub mod tcp;
 mod udp;
 #[cfg(unix)]
@@ -47,7 +42,7 @@ pub use unix::socket::UnixSocket;
 #[cfg(unix)]
 pub use unix::stream::UnixStream;
 
-/// A socket that would block its thread is a mistake of the program, which is told in debug builds.
+/// Panics in debug builds if the socket is in blocking mode, as its operations would block the thread.
 #[cfg(unix)]
 #[track_caller]
 fn assert_nonblocking(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
@@ -61,7 +56,7 @@ fn assert_nonblocking(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Windows does not say whether a socket would block.
+/// Windows cannot report whether a socket is in blocking mode.
 #[cfg(not(unix))]
 fn assert_nonblocking<T>(_: &T) -> io::Result<()> {
     Ok(())

@@ -1,6 +1,6 @@
-//! A child process that runs, or has ended.
+//! A child process.
 //!
-//! Invariant: how a child ended is asked of the system once, and kept; its number is not used after that.
+//! Invariant: the exit status is read from the system once and kept; the process id is not used afterwards.
 
 use std::future::poll_fn;
 use std::io;
@@ -10,10 +10,10 @@ use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
 use super::system::Process;
 use crate::io::{AsyncRead, util};
 
-/// A child process. Made by [`Command::spawn`](super::Command::spawn).
+/// A child process, from [`Command::spawn`](super::Command::spawn).
 ///
-/// When it is dropped the process goes on, unless [`kill_on_drop`](super::Command::kill_on_drop) was set; see
-/// [the module](super).
+/// Dropping it does not end the process, unless [`kill_on_drop`](super::Command::kill_on_drop) was set; see [the
+/// module](super).
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -28,34 +28,34 @@ use crate::io::{AsyncRead, util};
 /// ```
 #[derive(Debug)]
 pub struct Child {
-    state: State,
+    state: ChildState,
 
-    /// The writing end of its standard input, if that is a pipe. Take it out to use it while something else is done with
-    /// the child: `child.stdin.take()`.
+    /// The writing end of the child's standard input, if piped. To use it while the child is borrowed, take it:
+    /// `child.stdin.take()`.
     pub stdin: Option<ChildStdin>,
 
-    /// The reading end of its standard output, if that is a pipe. Take it out to use it while something else is done
-    /// with the child: `child.stdout.take()`.
+    /// The reading end of the child's standard output, if piped. To use it while the child is borrowed, take it:
+    /// `child.stdout.take()`.
     pub stdout: Option<ChildStdout>,
 
-    /// The reading end of its standard error, if that is a pipe. Take it out to use it while something else is done with
-    /// the child: `child.stderr.take()`.
+    /// The reading end of the child's standard error, if piped. To use it while the child is borrowed, take it:
+    /// `child.stderr.take()`.
     pub stderr: Option<ChildStderr>,
 }
 
 #[derive(Debug)]
-enum State {
-    Runs(Running),
-    HasEnded(ExitStatus),
+enum ChildState {
+    Running(RunningChild),
+    Exited(ExitStatus),
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningChild {
     process: Process,
     kill_on_drop: bool,
 }
 
-impl Drop for Running {
+impl Drop for RunningChild {
     fn drop(&mut self) {
         if self.kill_on_drop {
             let _ = self.process.kill();
@@ -67,8 +67,8 @@ impl Child {
     pub(super) fn new(mut child: process::Child, kill_on_drop: bool) -> io::Result<Self> {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // First, so that it is looked after if there is an error.
-        let state = State::Runs(Running {
+        // Created first, so that an error below drops it and the child is reaped.
+        let state = ChildState::Running(RunningChild {
             process: Process::new(child),
             kill_on_drop,
         });
@@ -80,7 +80,7 @@ impl Child {
         })
     }
 
-    /// Its number, until it was found to have ended: then the number may be another's.
+    /// Returns the process id, or `None` once the exit status was read: the system may then reuse the id.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -94,12 +94,12 @@ impl Child {
     /// ```
     pub fn id(&self) -> Option<u32> {
         match &self.state {
-            State::Runs(running) => Some(running.process.id()),
-            State::HasEnded(_) => None,
+            ChildState::Running(running) => Some(running.process.id()),
+            ChildState::Exited(_) => None,
         }
     }
 
-    /// The handle of the process, until it was found to have ended.
+    /// Returns the process handle, or `None` once the exit status was read.
     ///
     /// ```no_run
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -112,14 +112,13 @@ impl Child {
     #[cfg(windows)]
     pub fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
         match &self.state {
-            State::Runs(running) => Some(running.process.raw_handle()),
-            State::HasEnded(_) => None,
+            ChildState::Running(running) => Some(running.process.raw_handle()),
+            ChildState::Exited(_) => None,
         }
     }
 
-    // --- ending it ---
-
-    /// Kills the process, on Unix by `SIGKILL`, and does not wait for its end. Nothing if it has ended.
+    /// Kills the child, on Unix by `SIGKILL`, without waiting for its exit. Does nothing if its exit status was already
+    /// read.
     ///
     /// # Errors
     /// If the process may not be killed.
@@ -134,14 +133,14 @@ impl Child {
     /// # }
     /// ```
     pub fn start_kill(&mut self) -> io::Result<()> {
-        if let State::Runs(running) = &mut self.state {
+        if let ChildState::Running(running) = &mut self.state {
             running.process.kill()?;
             running.kill_on_drop = false;
         }
         Ok(())
     }
 
-    /// Kills the process, on Unix by `SIGKILL`, and waits for its end.
+    /// Kills the child, on Unix by `SIGKILL`, and waits for its exit.
     ///
     /// # Errors
     /// Those of [`start_kill`](Self::start_kill) and [`wait`](Self::wait).
@@ -164,17 +163,15 @@ impl Child {
         Ok(())
     }
 
-    // --- waiting for its end ---
-
-    /// Waits until the process has ended, and says how. Again the same, each time it is called.
+    /// Waits for the child to exit and returns its exit status; later calls return it again.
     ///
-    /// Its standard input is closed first if it is still here, so that the child does not wait for more.
+    /// Closes the child's standard input first, if it was not taken, so that the child does not wait for more input.
     ///
     /// # Errors
-    /// If something else of this program has asked how the process ended, or the runtime is ending.
+    /// If other code in this process has reaped the child, or the runtime is shutting down.
     ///
     /// # Panics
-    /// If the runtime that it was started at has ended, and there is no other current runtime with I/O.
+    /// If the runtime in which the child was started has shut down, and no runtime with I/O is current.
     ///
     /// # Cancel safety
     /// Cancel safe.
@@ -194,17 +191,17 @@ impl Child {
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         let status = match &mut self.state {
-            State::HasEnded(status) => return Ok(*status),
-            State::Runs(running) => poll_fn(|cx| running.process.poll_wait(cx)).await?,
+            ChildState::Exited(status) => return Ok(*status),
+            ChildState::Running(running) => poll_fn(|cx| running.process.poll_wait(cx)).await?,
         };
-        self.has_ended(status);
+        self.set_exited(status);
         Ok(status)
     }
 
-    /// Says how the process ended if it has. Its standard input stays open.
+    /// Returns the exit status if the child has exited. Does not close its standard input.
     ///
     /// # Errors
-    /// If something else of this program has asked how the process ended.
+    /// If other code in this process has reaped the child.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -218,32 +215,31 @@ impl Child {
     /// ```
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let status = match &mut self.state {
-            State::HasEnded(status) => return Ok(Some(*status)),
-            State::Runs(running) => running.process.try_wait()?,
+            ChildState::Exited(status) => return Ok(Some(*status)),
+            ChildState::Running(running) => running.process.try_wait()?,
         };
         if let Some(status) = status {
-            self.has_ended(status);
+            self.set_exited(status);
         }
         Ok(status)
     }
 
-    fn has_ended(&mut self, status: ExitStatus) {
-        if let State::Runs(running) = &mut self.state {
+    fn set_exited(&mut self, status: ExitStatus) {
+        if let ChildState::Running(running) = &mut self.state {
             running.kill_on_drop = false;
         }
-        self.state = State::HasEnded(status);
+        self.state = ChildState::Exited(status);
     }
 
-    /// Waits until the process has ended, and collects what it writes to those of its standard output and error that are
-    /// pipes and were not taken out.
+    /// Waits for the child to exit, and collects its standard output and error, if piped and not taken.
     ///
-    /// Its standard input is closed first, as by [`wait`](Self::wait).
+    /// Closes the child's standard input first, as [`wait`](Self::wait) does.
     ///
     /// # Errors
     /// Those of [`wait`](Self::wait) and of reading.
     ///
     /// # Cancel safety
-    /// A future that is dropped drops the child, and what it had written.
+    /// Not cancel safe: dropping the future drops the child and the collected output.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -259,7 +255,7 @@ impl Child {
     /// ```
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (mut stdout, mut stderr) = (self.stdout.take(), self.stderr.take());
-        // None of them is dropped before the others are done: a child whose pipe is closed may fail.
+        // Both pipes are kept until all three futures are done: a child whose pipe is closed may fail.
         let (status, stdout, stderr) = crate::try_join!(
             self.wait(),
             read_to_end(&mut stdout),

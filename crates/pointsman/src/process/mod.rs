@@ -1,6 +1,6 @@
-//! Child processes, asynchronously.
+//! Asynchronous child processes.
 //!
-//! [`Command`] is the standard library's, but what waits for a child lets the thread run other tasks meanwhile.
+//! [`Command`] mirrors the standard library's, but waiting for a child does not block the thread.
 //!
 //! ```
 //! # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -13,16 +13,16 @@
 //! # }
 //! ```
 //!
-//! # A child that is dropped
-//! goes on, unless [`kill_on_drop`](Command::kill_on_drop) was set. On Unix a child that has ended takes up a number
-//! until its parent has asked how it ended. Of a child that was dropped the runtimes ask: as soon as it has ended, as
-//! long as one runs that has started children or listens to signals, and otherwise as soon as there is one again. A
-//! program that must know that a child is gone [waits](Child::wait) for it.
+//! # Dropped children
+//! A dropped [`Child`] keeps running, unless [`kill_on_drop`](Command::kill_on_drop) was set. On Unix an exited child
+//! keeps its process id until its parent reaps it. The runtimes reap dropped children: as soon as they exit, while a
+//! runtime exists that has started children or listens to signals, and otherwise as soon as one exists again. To be
+//! sure that a child is gone, [wait](Child::wait) for it.
 //!
-//! # What it takes
+//! # Requirements
 //! The runtime needs I/O: [`enable_io`](crate::runtime::Builder::enable_io). On Linux each child that is waited for
-//! takes one descriptor, and one more for each pipe. Where there are no descriptors of processes, and for children that
-//! were dropped, `SIGCHLD` is listened to, from the first such child on.
+//! takes one descriptor (a pidfd), and each pipe another. Without pidfds, and for dropped children, the process listens
+//! to `SIGCHLD`, from the first such child on.
 
 mod child;
 mod command;

@@ -1,4 +1,4 @@
-//! The ends of pipes to a child's standard streams.
+//! Pipes to a child's standard streams.
 
 use std::io;
 use std::pin::Pin;
@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use super::system;
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Writes what a child reads as its standard input. See [`Child::stdin`](super::Child::stdin).
+/// The writing end of a child's standard input. See [`Child::stdin`](super::Child::stdin).
 ///
-/// Dropping it closes the pipe, and the child reads that it is at the end. Shutting it down does not.
+/// Dropping it closes the pipe, and the child reads the end of its input. Shutdown does not close it.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -28,9 +28,9 @@ pub struct ChildStdin {
     pipe: system::Writer,
 }
 
-/// Reads what a child writes to its standard output. See [`Child::stdout`](super::Child::stdout).
+/// The reading end of a child's standard output. See [`Child::stdout`](super::Child::stdout).
 ///
-/// When it is dropped, a child that writes more is told that nobody reads it, which ends most programs.
+/// Dropping it closes the pipe: a child that writes more gets an error or `SIGPIPE`, which ends most programs.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -52,9 +52,9 @@ pub struct ChildStdout {
     pipe: system::Reader,
 }
 
-/// Reads what a child writes to its standard error. See [`Child::stderr`](super::Child::stderr).
+/// The reading end of a child's standard error. See [`Child::stderr`](super::Child::stderr).
 ///
-/// When it is dropped, a child that writes more is told that nobody reads it, which ends most programs.
+/// Dropping it closes the pipe: a child that writes more gets an error or `SIGPIPE`, which ends most programs.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -77,66 +77,228 @@ pub struct ChildStderr {
     pipe: system::Reader,
 }
 
-macro_rules! pipes {
-    ($($type:ident, $field:ident, $direction:ident;)*) => {$(
-        impl $type {
-            /// Makes one of the standard library's, at the current runtime.
-            ///
-            /// # Errors
-            /// If the runtime is ending, or the system refuses.
-            ///
-            /// # Panics
-            /// On Unix, if there is no current runtime, or it has no I/O.
-            ///
-            /// ```
-            /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-            #[doc = concat!("use pointsman::process::", stringify!($type), ";")]
-            /// use std::process::{Command, Stdio};
-            ///
-            #[doc = concat!("let mut child = Command::new(\"true\").", stringify!($field), "(Stdio::piped()).spawn()?;")]
-            #[doc = concat!("let pipe = ", stringify!($type), "::from_std(child.", stringify!($field), ".take().unwrap())?;")]
-            /// # drop(pipe);
-            /// # child.wait()?;
-            /// # Ok(())
-            /// # }
-            /// ```
-            #[track_caller]
-            pub fn from_std(inner: process::$type) -> io::Result<Self> {
-                let pipe = system::$direction::new(inner)?;
-                Ok(Self { pipe })
-            }
-        }
+impl ChildStdin {
+    /// Registers a pipe of the standard library with the current runtime.
+    ///
+    /// # Errors
+    /// If the runtime is shutting down, or the system refuses to register it.
+    ///
+    /// # Panics
+    /// On Unix, if called outside of a runtime, or in one without I/O.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::ChildStdin;
+    /// use std::process::{Command, Stdio};
+    ///
+    /// let mut child = Command::new("true").stdin(Stdio::piped()).spawn()?;
+    /// let pipe = ChildStdin::from_std(child.stdin.take().unwrap())?;
+    /// # drop(pipe);
+    /// # child.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn from_std(inner: process::ChildStdin) -> io::Result<Self> {
+        let pipe = system::Writer::new(inner)?;
+        Ok(Self { pipe })
+    }
 
-        /// For another child's standard stream: it blocks there, as programs expect.
+    /// Deregisters the pipe and returns its descriptor, in blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("true").stdin(Stdio::piped()).spawn()?;
+    /// let descriptor = child.stdin.take().unwrap().into_owned_fd()?;
+    /// # drop(descriptor);
+    /// # child.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(unix)]
+    pub fn into_owned_fd(self) -> io::Result<std::os::fd::OwnedFd> {
+        self.pipe.into_owned()
+    }
+
+    /// Deregisters the pipe and returns its handle.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```no_run
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("cmd").stdin(Stdio::piped()).spawn()?;
+    /// let handle = child.stdin.take().unwrap().into_owned_handle()?;
+    /// # drop(handle);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(windows)]
+    pub fn into_owned_handle(self) -> io::Result<std::os::windows::io::OwnedHandle> {
+        self.pipe.into_owned()
+    }
+}
+
+impl ChildStdout {
+    /// Registers a pipe of the standard library with the current runtime.
+    ///
+    /// # Errors
+    /// If the runtime is shutting down, or the system refuses to register it.
+    ///
+    /// # Panics
+    /// On Unix, if called outside of a runtime, or in one without I/O.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::ChildStdout;
+    /// use std::process::{Command, Stdio};
+    ///
+    /// let mut child = Command::new("true").stdout(Stdio::piped()).spawn()?;
+    /// let pipe = ChildStdout::from_std(child.stdout.take().unwrap())?;
+    /// # drop(pipe);
+    /// # child.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn from_std(inner: process::ChildStdout) -> io::Result<Self> {
+        let pipe = system::Reader::new(inner)?;
+        Ok(Self { pipe })
+    }
+
+    /// Deregisters the pipe and returns its descriptor, in blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("true").stdout(Stdio::piped()).spawn()?;
+    /// let descriptor = child.stdout.take().unwrap().into_owned_fd()?;
+    /// # drop(descriptor);
+    /// # child.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(unix)]
+    pub fn into_owned_fd(self) -> io::Result<std::os::fd::OwnedFd> {
+        self.pipe.into_owned()
+    }
+
+    /// Deregisters the pipe and returns its handle.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```no_run
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("cmd").stdout(Stdio::piped()).spawn()?;
+    /// let handle = child.stdout.take().unwrap().into_owned_handle()?;
+    /// # drop(handle);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(windows)]
+    pub fn into_owned_handle(self) -> io::Result<std::os::windows::io::OwnedHandle> {
+        self.pipe.into_owned()
+    }
+}
+
+impl ChildStderr {
+    /// Registers a pipe of the standard library with the current runtime.
+    ///
+    /// # Errors
+    /// If the runtime is shutting down, or the system refuses to register it.
+    ///
+    /// # Panics
+    /// On Unix, if called outside of a runtime, or in one without I/O.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::ChildStderr;
+    /// use std::process::{Command, Stdio};
+    ///
+    /// let mut child = Command::new("true").stderr(Stdio::piped()).spawn()?;
+    /// let pipe = ChildStderr::from_std(child.stderr.take().unwrap())?;
+    /// # drop(pipe);
+    /// # child.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn from_std(inner: process::ChildStderr) -> io::Result<Self> {
+        let pipe = system::Reader::new(inner)?;
+        Ok(Self { pipe })
+    }
+
+    /// Deregisters the pipe and returns its descriptor, in blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("true").stderr(Stdio::piped()).spawn()?;
+    /// let descriptor = child.stderr.take().unwrap().into_owned_fd()?;
+    /// # drop(descriptor);
+    /// # child.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(unix)]
+    pub fn into_owned_fd(self) -> io::Result<std::os::fd::OwnedFd> {
+        self.pipe.into_owned()
+    }
+
+    /// Deregisters the pipe and returns its handle.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```no_run
+    /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
+    /// use pointsman::process::Command;
+    /// use std::process::Stdio;
+    ///
+    /// let mut child = Command::new("cmd").stderr(Stdio::piped()).spawn()?;
+    /// let handle = child.stderr.take().unwrap().into_owned_handle()?;
+    /// # drop(handle);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(windows)]
+    pub fn into_owned_handle(self) -> io::Result<std::os::windows::io::OwnedHandle> {
+        self.pipe.into_owned()
+    }
+}
+
+/// Conversion to `Stdio`, and access to the descriptor or handle.
+macro_rules! pipe_traits {
+    ($($type:ident;)*) => {$(
+        /// Converts to another child's standard stream, in blocking mode.
         impl TryFrom<$type> for Stdio {
             type Error = io::Error;
 
             fn try_from(stream: $type) -> io::Result<Self> {
                 stream.pipe.into_owned().map(Self::from)
-            }
-        }
-
-        #[cfg(unix)]
-        impl $type {
-            /// The descriptor, which is no longer the runtime's, and blocks.
-            ///
-            /// # Errors
-            /// If the system refuses.
-            ///
-            /// ```
-            /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-            /// use pointsman::process::Command;
-            /// use std::process::Stdio;
-            ///
-            #[doc = concat!("let mut child = Command::new(\"true\").", stringify!($field), "(Stdio::piped()).spawn()?;")]
-            #[doc = concat!("let descriptor = child.", stringify!($field), ".take().unwrap().into_owned_fd()?;")]
-            /// # drop(descriptor);
-            /// # child.wait().await?;
-            /// # Ok(())
-            /// # }
-            /// ```
-            pub fn into_owned_fd(self) -> io::Result<std::os::fd::OwnedFd> {
-                self.pipe.into_owned()
             }
         }
 
@@ -150,31 +312,8 @@ macro_rules! pipes {
         #[cfg(unix)]
         impl std::os::fd::AsFd for $type {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                // SAFETY: it is open as long as this is.
+                // SAFETY: `self.pipe` owns the descriptor and is borrowed for as long as the result.
                 unsafe { std::os::fd::BorrowedFd::borrow_raw(self.pipe.as_raw()) }
-            }
-        }
-
-        #[cfg(windows)]
-        impl $type {
-            /// The handle, which is no longer the runtime's.
-            ///
-            /// # Errors
-            /// If the system refuses.
-            ///
-            /// ```no_run
-            /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
-            /// use pointsman::process::Command;
-            /// use std::process::Stdio;
-            ///
-            #[doc = concat!("let mut child = Command::new(\"cmd\").", stringify!($field), "(Stdio::piped()).spawn()?;")]
-            #[doc = concat!("let handle = child.", stringify!($field), ".take().unwrap().into_owned_handle()?;")]
-            /// # drop(handle);
-            /// # Ok(())
-            /// # }
-            /// ```
-            pub fn into_owned_handle(self) -> io::Result<std::os::windows::io::OwnedHandle> {
-                self.pipe.into_owned()
             }
         }
 
@@ -188,17 +327,17 @@ macro_rules! pipes {
         #[cfg(windows)]
         impl std::os::windows::io::AsHandle for $type {
             fn as_handle(&self) -> std::os::windows::io::BorrowedHandle<'_> {
-                // SAFETY: it is open as long as this is.
+                // SAFETY: `self.pipe` owns the handle and is borrowed for as long as the result.
                 unsafe { std::os::windows::io::BorrowedHandle::borrow_raw(self.pipe.as_raw()) }
             }
         }
     )*};
 }
 
-pipes! {
-    ChildStdin, stdin, Writer;
-    ChildStdout, stdout, Reader;
-    ChildStderr, stderr, Reader;
+pipe_traits! {
+    ChildStdin;
+    ChildStdout;
+    ChildStderr;
 }
 
 impl AsyncWrite for ChildStdin {

@@ -1,7 +1,7 @@
-//! Child processes of Windows.
+//! Child processes on Windows.
 //!
-//! A thread of the system waits for the end of a child that somebody waits for, and wakes the task. Pipes block: the
-//! runtime's threads for that read and write them.
+//! A thread of the system waits for the exit of a child that is waited for, and wakes the task. Pipes are blocking:
+//! threads for blocking work read and write them.
 
 use std::fmt;
 use std::fs::File;
@@ -23,20 +23,20 @@ use crate::io::ReadBuf;
 use crate::io::blocking::{MAX_BUF_SIZE, Pump, Source};
 
 pub(super) struct Process {
-    /// Comes before the child, whose handle the system waits for until this is dropped.
+    /// Dropped before the child, whose handle the system waits on until then.
     wait: Option<Wait>,
     child: Child,
 }
 
-/// The system waits for the end of a child, and wakes who does.
+/// A registered wait of the system for the exit of a child, which wakes the task.
 struct Wait {
     handle: HANDLE,
     waker: *mut AtomicWaker,
 }
 
-// SAFETY: a handle of the system can be used by any thread, and so can what the waker is.
+// SAFETY: the system's wait handle may be used by any thread, and `waker` points to an `AtomicWaker`, which is Send.
 unsafe impl Send for Wait {}
-// SAFETY: as above.
+// SAFETY: shared references only reach the waker, which is Sync; the handle is used in `drop` alone.
 unsafe impl Sync for Wait {}
 
 pub(super) fn prepare() -> io::Result<()> {
@@ -69,7 +69,7 @@ impl Process {
             Some(wait) => wait,
             none => none.insert(Wait::new(&self.child)?),
         };
-        // First, so that the task is woken if the child ends after it was asked.
+        // Registered first, so that an exit after `try_wait` wakes the task.
         wait.waker().register(cx.waker());
         match self.child.try_wait()? {
             Some(status) => Poll::Ready(Ok(status)),
@@ -90,7 +90,8 @@ impl Wait {
     fn new(child: &Child) -> io::Result<Self> {
         let waker = Box::into_raw(Box::new(AtomicWaker::new()));
         let mut handle = ptr::null_mut();
-        // SAFETY: the child's handle and the waker are there until this is dropped, and the wait has ended then.
+        // SAFETY: the child's handle and the waker outlive the wait: `Process` drops this wait before the child, and
+        // `drop` frees the waker after `UnregisterWaitEx` has ended the wait.
         let is_waiting = unsafe {
             RegisterWaitForSingleObject(
                 &mut handle,
@@ -103,7 +104,7 @@ impl Wait {
         };
         if is_waiting == 0 {
             let error = io::Error::last_os_error();
-            // SAFETY: it was made above, and the system does not use it.
+            // SAFETY: `waker` is from `Box::into_raw` above, and the failed call has not kept it.
             drop(unsafe { Box::from_raw(waker) });
             return Err(error);
         }
@@ -111,14 +112,15 @@ impl Wait {
     }
 
     fn waker(&self) -> &AtomicWaker {
-        // SAFETY: it is there until this is dropped, and used by shared references alone.
+        // SAFETY: `waker` is freed only in `drop`, and only shared references to it are created before.
         unsafe { &*self.waker }
     }
 }
 
-/// Called by a thread of the system, once.
+/// Called once, by a thread of the system.
 unsafe extern "system" fn has_ended(waker: *mut std::ffi::c_void, _: bool) {
-    // SAFETY: it is the waker that the wait was begun with.
+    // SAFETY: the context is the `AtomicWaker` given to `RegisterWaitForSingleObject`; `drop` frees it only after the
+    // wait has ended.
     let waker = unsafe { &*waker.cast_const().cast::<AtomicWaker>() };
     if let Some(waker) = waker.take() {
         waker.wake();
@@ -127,13 +129,14 @@ unsafe extern "system" fn has_ended(waker: *mut std::ffi::c_void, _: bool) {
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        // SAFETY: the wait was begun, and has not been ended. With this argument the call returns after `has_ended`.
+        // SAFETY: `handle` is a registered wait, unregistered only here. With INVALID_HANDLE_VALUE the call returns
+        // after a running `has_ended`.
         let has_ended = unsafe { UnregisterWaitEx(self.handle, INVALID_HANDLE_VALUE) };
         if has_ended == 0 {
-            // The waker stays: the system may use it.
+            // The waker is leaked: the system may still use it.
             return;
         }
-        // SAFETY: the system does not use it any more.
+        // SAFETY: `waker` is from `Box::into_raw` in `new`, and the wait that used it has ended.
         drop(unsafe { Box::from_raw(self.waker) });
     }
 }
@@ -155,7 +158,7 @@ impl Read for SharedFile {
     }
 }
 
-// SAFETY: the system only writes to the buffer, and says how much.
+// SAFETY: `File::read` writes to the buffer by one system call, without reading it, and returns how much it wrote.
 unsafe impl Source for SharedFile {}
 
 impl Pipe {
@@ -167,7 +170,7 @@ impl Pipe {
     }
 
     pub(super) fn into_owned(self) -> io::Result<OwnedHandle> {
-        // A job may have it still.
+        // A job may still hold the other reference.
         match Arc::try_unwrap(self.file) {
             Ok(file) => Ok(file.into()),
             Err(file) => file.try_clone().map(OwnedHandle::from),

@@ -1,21 +1,20 @@
-//! What a terminal sends by ctrl-c, on every system.
+//! Ctrl-c, on all platforms.
 
 use std::io;
 
-/// Waits until the process is sent a "ctrl-c" after this was first polled.
+/// Waits for the first ctrl-c after the future was first polled.
 ///
-/// From the first call on ctrl-c does not end the process any more, on Unix not even when nobody listens; see
+/// From the first call on, ctrl-c no longer ends the process; on Unix not even when no listener is left, see
 /// `signal::unix::Signal`.
 ///
 /// # Errors
-/// If the system does not let the process listen, or the runtime is ending.
+/// If the system refuses to register a handler, or the runtime is shutting down.
 ///
 /// # Panics
-/// On Unix, if there is no current runtime, or it has no I/O.
+/// On Unix, if called outside of a runtime, or in one without I/O.
 ///
 /// # Cancel safety
-/// Another call hears only of what comes after it. A loop that must miss none keeps a
-/// `signal::unix::Signal`.
+/// Each call is notified only of later signals. A loop that must not miss one uses a `signal::unix::Signal`.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

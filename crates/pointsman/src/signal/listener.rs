@@ -1,6 +1,7 @@
-//! One who waits for a signal again and again.
+//! A listener for one signal.
 //!
-//! Invariant: what comes after a listener was made, or was last told, is told when it is next polled.
+//! Invariant: a signal that arrives after the listener was created, or after its last notification, is reported by the
+//! next poll.
 
 use std::fmt;
 use std::future::Future;
@@ -21,7 +22,7 @@ impl Listener {
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // The runtime that it was made at may have ended: this one hears of signals too.
+        // The listener's first runtime may have shut down; the current one delivers signals too.
         #[cfg(unix)]
         super::registry::watch_at_current();
         let signals = ready!(self.next.as_mut().poll(cx));

@@ -1,9 +1,9 @@
-//! Signals of the operating system, asynchronously.
+//! Asynchronous signal handling.
 //!
-//! [`ctrl_c`] is there on every system. `unix` has all signals of Unix, `windows` the events of a console.
+//! [`ctrl_c`] works on all platforms. `unix` has all signals of Unix, `windows` the events of a Windows console.
 //!
-//! A listener hears of what comes after it was made. Signals that come faster than they are received are one; after
-//! the last of them a listener is always told once more.
+//! A listener is notified of signals that arrive after its creation. Signals that arrive faster than they are received
+//! coalesce; the last one is always reported.
 //!
 //! ```
 //! # #[cfg(unix)]

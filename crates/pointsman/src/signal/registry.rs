@@ -1,12 +1,12 @@
-//! How signals of Unix come to those who listen.
+//! Delivers Unix signals to listeners.
 //!
-//! A handler does as little as it may: it marks the signal as come, and writes a byte into a pipe of the whole process.
-//! Every runtime at which somebody listens watches the other end; the first that gets there empties the pipe and tells
-//! all listeners, whatever runtime they belong to.
+//! The signal handler does the minimum: it sets the signal's pending flag and writes a byte to a pipe that the whole
+//! process shares. Each runtime with a listener polls the other end; the first to see the byte drains the pipe and
+//! notifies all listeners, regardless of their runtime.
 //!
-//! Invariant: the mark is set before the byte is written, and the pipe is emptied before the marks are taken. So who
-//! takes them after the last signal either finds its mark, or will be called again by its byte. If the pipe is full,
-//! somebody has yet to empty it.
+//! Invariant: the flag is set before the byte is written, and the pipe is drained before the flags are taken. A
+//! delivery after the last signal thus either sees its flag, or is run again by its byte. If the pipe is full, a
+//! delivery is still to come.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -22,22 +22,22 @@ use crate::runtime::Handle;
 use crate::sync::watch;
 
 struct Registry {
-    /// That of signal 1 comes first.
-    signals: Box<[Signal]>,
+    /// Indexed by signal number, minus 1.
+    signals: Box<[SignalEntry]>,
     sender: pipe::Sender,
     receiver: pipe::Receiver,
 }
 
 #[derive(Default)]
-struct Signal {
-    has_come: AtomicBool,
+struct SignalEntry {
+    is_pending: AtomicBool,
     listeners: watch::Sender<()>,
     has_handler: Mutex<bool>,
-    /// What is to be done beside telling the listeners.
+    /// Called in addition to notifying the listeners.
     reaction: OnceLock<fn()>,
 }
 
-/// The pipe stays for as long as the process.
+/// The pipe is never closed.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 impl Registry {
@@ -46,16 +46,18 @@ impl Registry {
             return Ok(registry);
         }
         let (sender, receiver) = pipe::new()?;
-        // Who comes second drops a pipe.
+        // If two threads race, one pipe is dropped.
         Ok(REGISTRY.get_or_init(|| Self {
-            signals: (1..=last_signal()).map(|_| Signal::default()).collect(),
+            signals: (1..=last_signal())
+                .map(|_| SignalEntry::default())
+                .collect(),
             sender,
             receiver,
         }))
     }
 
-    /// The signal, which comes here from now on.
-    fn handled(&'static self, number: c_int) -> io::Result<&'static Signal> {
+    /// Returns the signal's entry, with a handler installed.
+    fn handled(&'static self, number: c_int) -> io::Result<&'static SignalEntry> {
         if number <= 0 || signal_hook_registry::FORBIDDEN.contains(&number) {
             let message = format!("Refusing to register signal {number}");
             return Err(io::Error::other(message));
@@ -66,12 +68,13 @@ impl Registry {
         let mut has_handler = has_handler.unwrap_or_else(PoisonError::into_inner);
         if !*has_handler {
             let handler = || {
-                // ORDERING: SeqCst: see the module; the system calls between them order as much.
-                signal.has_come.store(true, SeqCst);
-                // If it is full, there is enough to read.
+                // ORDERING: SeqCst: the flag is set before the byte is written; `deliver` swaps it after reading the
+                // byte. The system calls between order as much.
+                signal.is_pending.store(true, SeqCst);
+                // A full pipe already has enough bytes to trigger a delivery.
                 let _ = (&self.sender).write(&[0]);
             };
-            // SAFETY: the handler stores an atomic and calls `write`, both of which it may.
+            // SAFETY: the handler stores to an atomic and calls `write`, which are both async-signal-safe.
             unsafe { signal_hook_registry::register(number, handler) }?;
             *has_handler = true;
         }
@@ -80,14 +83,16 @@ impl Registry {
 
     fn deliver(&self) {
         let mut bytes = [0; 1024];
-        // One that is not filled has emptied the pipe.
+        // A read that does not fill the buffer has drained the pipe.
         while matches!((&self.receiver).read(&mut bytes), Ok(count) if count == bytes.len()) {}
         for signal in &self.signals {
-            // ORDERING: as in the handler.
-            if signal.has_come.swap(false, SeqCst) {
-                // A panic of a waker, which has been reported by then, ends here: the others are told.
-                let tell = || signal.listeners.send_replace(());
-                drop(catch_unwind(AssertUnwindSafe(tell)));
+            // ORDERING: SeqCst: the swap comes after the pipe was drained, so it sees the flag of each byte that was
+            // read; pairs with the handler's store.
+            if signal.is_pending.swap(false, SeqCst) {
+                // A waker's panic, which has already been reported, is caught: the remaining listeners must be
+                // notified.
+                let notify = || signal.listeners.send_replace(());
+                drop(catch_unwind(AssertUnwindSafe(notify)));
                 if let Some(react) = signal.reaction.get() {
                     react();
                 }
@@ -106,7 +111,7 @@ impl Registry {
     }
 }
 
-/// On Linux and illumos there are real-time signals besides.
+/// Linux and illumos also have real-time signals.
 fn last_signal() -> c_int {
     #[cfg(any(target_os = "linux", target_os = "illumos"))]
     return libc::SIGRTMAX();
@@ -114,10 +119,10 @@ fn last_signal() -> c_int {
     return 33;
 }
 
-/// A listener, which the runtime tells of signals from now on.
+/// Creates a listener, and makes the runtime deliver signals from now on.
 ///
 /// # Errors
-/// If nobody may listen to the signal, the runtime has ended, or the system refuses.
+/// If the signal cannot be handled, the runtime has shut down, or the system refuses.
 ///
 /// # Panics
 /// If the runtime has no I/O.
@@ -129,27 +134,27 @@ pub(crate) fn listen(number: c_int, handle: &Handle) -> io::Result<Listener> {
     Ok(Listener::new(signal.listeners.subscribe()))
 }
 
-/// The runtime tells of signals from now on. Errors and panics are those of [`listen`].
+/// Makes the runtime deliver signals from now on. Errors and panics are those of [`listen`].
 #[cfg(feature = "process")]
 #[track_caller]
 pub(crate) fn watch_at(handle: &Handle) -> io::Result<()> {
     Registry::get()?.watch_at(handle)
 }
 
-/// The current runtime tells of signals from now on, if there is one and it can.
+/// Makes the current runtime deliver signals from now on, if there is one with I/O.
 pub(super) fn watch_at_current() {
     if let (Some(registry), Ok(handle)) = (REGISTRY.get(), Handle::try_current()) {
         if handle.has_io() {
-            // Without it, other runtimes tell.
+            // On an error other runtimes still deliver.
             let _ = registry.watch_at(&handle);
         }
     }
 }
 
-/// Calls a function after each signal from now on, beside telling those who listen. One per signal.
+/// Calls a function after each such signal, in addition to notifying listeners. One function per signal.
 ///
 /// # Errors
-/// If the system refuses.
+/// If the system refuses to deregister it.
 #[cfg(feature = "process")]
 pub(crate) fn react_to(number: c_int, reaction: fn()) -> io::Result<()> {
     let signal = Registry::get()?.handled(number)?;

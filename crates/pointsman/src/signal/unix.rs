@@ -1,4 +1,4 @@
-//! Signals of Unix.
+//! Unix signals.
 
 use std::io;
 use std::os::raw::c_int;
@@ -8,7 +8,7 @@ use super::listener::Listener;
 use super::registry;
 use crate::runtime::Handle;
 
-/// Which signal. There is one function for each that is common; [`from_raw`](Self::from_raw) has the others.
+/// The kind of a signal. There is a function for each common signal; [`from_raw`](Self::from_raw) covers the others.
 ///
 /// ```
 /// use pointsman::signal::unix::SignalKind;
@@ -20,7 +20,7 @@ use crate::runtime::Handle;
 pub struct SignalKind(c_int);
 
 impl SignalKind {
-    /// The signal of this number. Whether there is one, and a process may listen to it, [`signal`] says.
+    /// Creates the kind of this signal number. [`signal`] checks whether it exists and can be handled.
     ///
     /// ```
     /// # use pointsman::signal::unix::SignalKind;
@@ -30,7 +30,7 @@ impl SignalKind {
         Self(signum)
     }
 
-    /// The number.
+    /// Returns the signal number.
     ///
     /// ```
     /// # use pointsman::signal::unix::SignalKind;
@@ -41,26 +41,24 @@ impl SignalKind {
     }
 }
 
-macro_rules! kinds {
-    ($($(#[$attribute:meta])* $name:ident = $signal:ident;)*) => {
-        impl SignalKind {
-            $($(#[$attribute])*
-            pub const fn $name() -> Self {
-                Self(libc::$signal)
-            })*
-        }
-    };
-}
+impl SignalKind {
+    /// `SIGALRM`: a system timer has expired. Terminates the process by default.
+    pub const fn alarm() -> Self {
+        Self(libc::SIGALRM)
+    }
 
-kinds! {
-    /// `SIGALRM`: a timer of the system has run out. Ends the process unless somebody has listened.
-    alarm = SIGALRM;
-    /// `SIGCHLD`: a child process has ended, stopped or gone on. Ignored unless somebody has listened.
-    child = SIGCHLD;
-    /// `SIGHUP`: the terminal is gone; by convention, a daemon reads its configuration anew. Ends the process unless
-    /// somebody has listened.
-    hangup = SIGHUP;
-    /// `SIGINFO`: a terminal asks how far the process is. Ignored unless somebody has listened.
+    /// `SIGCHLD`: a child process has exited, stopped or continued. Ignored by default.
+    pub const fn child() -> Self {
+        Self(libc::SIGCHLD)
+    }
+
+    /// `SIGHUP`: the terminal was closed; daemons conventionally reload their configuration. Terminates the process by
+    /// default.
+    pub const fn hangup() -> Self {
+        Self(libc::SIGHUP)
+    }
+
+    /// `SIGINFO`: the terminal requests a status report. Ignored by default.
     #[cfg(any(
         target_os = "dragonfly",
         target_os = "freebsd",
@@ -69,27 +67,56 @@ kinds! {
         target_os = "openbsd",
         target_os = "illumos"
     ))]
-    info = SIGINFO;
-    /// `SIGINT`: ctrl-c at a terminal. Ends the process unless somebody has listened.
-    interrupt = SIGINT;
-    /// `SIGPOLL`: a descriptor is ready. Ignored unless somebody has listened.
+    pub const fn info() -> Self {
+        Self(libc::SIGINFO)
+    }
+
+    /// `SIGINT`: ctrl-c in a terminal. Terminates the process by default.
+    pub const fn interrupt() -> Self {
+        Self(libc::SIGINT)
+    }
+
+    /// `SIGPOLL`: a descriptor is ready. Ignored by default.
     #[cfg(target_os = "haiku")]
-    io = SIGPOLL;
-    /// `SIGIO`: a descriptor is ready. What happens unless somebody has listened depends on the system.
+    pub const fn io() -> Self {
+        Self(libc::SIGPOLL)
+    }
+
+    /// `SIGIO`: a descriptor is ready. The default action depends on the platform.
     #[cfg(not(target_os = "haiku"))]
-    io = SIGIO;
-    /// `SIGPIPE`: a pipe was written that nobody reads. Programs in Rust ignore it unless somebody has listened.
-    pipe = SIGPIPE;
-    /// `SIGQUIT`: ctrl-\ at a terminal. Ends the process with a core dump unless somebody has listened.
-    quit = SIGQUIT;
-    /// `SIGTERM`: the process is asked to end. Ends it unless somebody has listened.
-    terminate = SIGTERM;
-    /// `SIGUSR1`, which has the meaning that the program gives it. Ends the process unless somebody has listened.
-    user_defined1 = SIGUSR1;
-    /// `SIGUSR2`, which has the meaning that the program gives it. Ends the process unless somebody has listened.
-    user_defined2 = SIGUSR2;
-    /// `SIGWINCH`: the terminal has another size. Ignored unless somebody has listened.
-    window_change = SIGWINCH;
+    pub const fn io() -> Self {
+        Self(libc::SIGIO)
+    }
+
+    /// `SIGPIPE`: a write to a pipe without readers. Rust programs ignore it by default.
+    pub const fn pipe() -> Self {
+        Self(libc::SIGPIPE)
+    }
+
+    /// `SIGQUIT`: ctrl-\ in a terminal. Terminates the process with a core dump by default.
+    pub const fn quit() -> Self {
+        Self(libc::SIGQUIT)
+    }
+
+    /// `SIGTERM`: a request to terminate. Terminates the process by default.
+    pub const fn terminate() -> Self {
+        Self(libc::SIGTERM)
+    }
+
+    /// `SIGUSR1`: defined by the program. Terminates the process by default.
+    pub const fn user_defined1() -> Self {
+        Self(libc::SIGUSR1)
+    }
+
+    /// `SIGUSR2`: defined by the program. Terminates the process by default.
+    pub const fn user_defined2() -> Self {
+        Self(libc::SIGUSR2)
+    }
+
+    /// `SIGWINCH`: the terminal was resized. Ignored by default.
+    pub const fn window_change() -> Self {
+        Self(libc::SIGWINCH)
+    }
 }
 
 impl From<c_int> for SignalKind {
@@ -104,12 +131,13 @@ impl From<SignalKind> for c_int {
     }
 }
 
-/// Hears of a signal, again and again. Made by [`signal`].
+/// A listener for one kind of signal, from [`signal`].
 ///
-/// Any number of them hear of the same signal, at any runtime. Signals that come before one is received are one.
+/// Any number of listeners, in any runtimes, can listen to the same signal. Signals that arrive before one is received
+/// coalesce.
 ///
-/// What the system would do at a signal, such as to end the process, it does not do any more once somebody has listened
-/// to it, for as long as the process lives: also when this is dropped.
+/// The first listener replaces the signal's default action for the lifetime of the process, even after all listeners
+/// are dropped.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -130,14 +158,14 @@ pub struct Signal {
     listener: Listener,
 }
 
-/// A listener, which hears of what comes from now on.
+/// Creates a listener for signals that arrive from now on.
 ///
 /// # Errors
-/// If nobody may listen to the signal (`SIGKILL`, `SIGSTOP`, `SIGILL`, `SIGFPE`, `SIGSEGV`), there is none of this number, or the runtime is
-/// ending.
+/// If the signal cannot be handled (`SIGKILL`, `SIGSTOP`, `SIGILL`, `SIGFPE`, `SIGSEGV`) or does not exist, or the
+/// runtime is shutting down.
 ///
 /// # Panics
-/// If there is no current runtime, or it has no I/O.
+/// If called outside of a runtime, or in one without I/O.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -159,7 +187,7 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
 }
 
 impl Signal {
-    /// Waits for the next signal, or gives at once what has come since the last was received. Never `None`.
+    /// Waits for the next signal; ready at once if one has arrived since the last was received. Never returns `None`.
     ///
     /// # Cancel safety
     /// Cancel safe: a signal that was not received is there for the next call.
@@ -178,7 +206,7 @@ impl Signal {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Self::recv), for a future that is written by hand: the task that polled last is woken.
+    /// Polls [`recv`](Self::recv). Only the task that polled last is woken.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

@@ -1,10 +1,10 @@
-//! Events of a Windows console.
+//! Windows console events.
 //!
-//! Each kind has a function that makes a listener of its own type. Where nobody listens to an event any more, the
-//! system does what it would do without this.
+//! Each event has a function that creates a listener of its own type. The default action of an event applies while it
+//! has no listeners.
 //!
-//! The system ends a process as soon as it has been told of [`ctrl_close`], [`ctrl_logoff`] and [`ctrl_shutdown`].
-//! Where somebody listens it is kept waiting, until the process ends or, after some seconds, the system ends it.
+//! The system ends the process once it has handled [`ctrl_close`], [`ctrl_logoff`] or [`ctrl_shutdown`]. With a
+//! listener, the handler blocks until the process ends or, after some seconds, the system ends it.
 
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -17,7 +17,7 @@ use windows_sys::core::BOOL;
 use super::listener::Listener;
 use crate::sync::watch;
 
-/// The listeners to each event, by its number. The numbers 3 and 4 are no events.
+/// The listeners, indexed by event number. The numbers 3 and 4 are unused.
 struct Registry {
     listeners: [watch::Sender<()>; 7],
     has_handler: Mutex<bool>,
@@ -33,7 +33,8 @@ fn listen(event: u32) -> io::Result<Listener> {
     let has_handler = registry.has_handler.lock();
     let mut has_handler = has_handler.unwrap_or_else(PoisonError::into_inner);
     if !*has_handler {
-        // SAFETY: the handler is there as long as the process.
+        // SAFETY: `handle` is a function, valid for the lifetime of the process, with the signature that the call
+        // requires.
         if unsafe { Console::SetConsoleCtrlHandler(Some(handle), 1) } == 0 {
             return Err(io::Error::last_os_error());
         }
@@ -44,8 +45,7 @@ fn listen(event: u32) -> io::Result<Listener> {
     ))
 }
 
-/// The system calls it in a thread that it starts for that, so anything may be done here. 0 if it is to do what it
-/// would do without this.
+/// Called by the system on a thread of its own, so it may block. Returns 0 for the default action.
 unsafe extern "system" fn handle(event: u32) -> BOOL {
     let listeners = REGISTRY
         .get()
@@ -58,7 +58,7 @@ unsafe extern "system" fn handle(event: u32) -> BOOL {
         event,
         Console::CTRL_CLOSE_EVENT | Console::CTRL_LOGOFF_EVENT | Console::CTRL_SHUTDOWN_EVENT
     ) {
-        // As soon as this returns the process ends.
+        // The process ends as soon as the handler returns.
         loop {
             thread::park();
         }
@@ -71,10 +71,10 @@ macro_rules! events {
         $(
             $(#[doc = $what])*
             ///
-            /// The listener hears of what comes from now on.
+            /// The listener is notified of events that arrive from now on.
             ///
             /// # Errors
-            /// If the system does not let the process listen.
+            /// If the system refuses to register a handler.
             ///
             /// ```no_run
             /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -90,7 +90,8 @@ macro_rules! events {
 
             #[doc = concat!("Hears of an event again and again. Made by [`", stringify!($function), "`].")]
             ///
-            /// Any number of them hear of the same event. Events that come before one is received are one.
+            /// Any number of listeners can listen to the same event. Events that arrive before one is received
+            /// coalesce.
             #[must_use = "a listener hears nothing unless it is asked"]
             #[derive(Debug)]
             pub struct $type {
@@ -98,7 +99,8 @@ macro_rules! events {
             }
 
             impl $type {
-                /// Waits for the next event, or gives at once what has come since the last was received. Never `None`.
+                /// Waits for the next event; ready at once if one has arrived since the last was received. Never
+                /// returns `None`.
                 ///
                 /// # Cancel safety
                 /// Cancel safe: an event that was not received is there for the next call.
@@ -117,7 +119,7 @@ macro_rules! events {
                     std::future::poll_fn(|cx| self.poll_recv(cx)).await
                 }
 
-                /// As [`recv`](Self::recv), for a future that is written by hand: the task that polled last is woken.
+                /// Polls [`recv`](Self::recv). Only the task that polled last is woken.
                 ///
                 /// ```no_run
                 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -135,14 +137,14 @@ macro_rules! events {
 }
 
 events! {
-    /// Listens to ctrl-c.
+    /// Listens for ctrl-c.
     ctrl_c, CtrlC = CTRL_C_EVENT;
-    /// Listens to ctrl-break.
+    /// Listens for ctrl-break.
     ctrl_break, CtrlBreak = CTRL_BREAK_EVENT;
-    /// Listens to the end of the console.
+    /// Listens for the closing of the console.
     ctrl_close, CtrlClose = CTRL_CLOSE_EVENT;
-    /// Listens to the user's logging off, which only services are told of.
+    /// Listens for the user's logoff, of which only services are notified.
     ctrl_logoff, CtrlLogoff = CTRL_LOGOFF_EVENT;
-    /// Listens to the end of the system, which only services are told of.
+    /// Listens for the system's shutdown, of which only services are notified.
     ctrl_shutdown, CtrlShutdown = CTRL_SHUTDOWN_EVENT;
 }

@@ -1,8 +1,7 @@
-//! The clock of a runtime: the operating system's, or one that a test holds and moves.
+//! The clock of a runtime: the operating system's, or a paused one that a test advances.
 //!
-//! Invariant: a clock that was never paused shows the operating system's time, and none ever goes
-//! backwards. As long as no clock of the process was ever paused, asking for the time costs one relaxed
-//! load more than asking the operating system.
+//! Invariant: a clock that was never paused shows the operating system's time, and no clock goes backwards. While no
+//! clock of the process was ever paused, reading the time costs one relaxed load more than reading the system's clock.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +14,8 @@ use crate::loom::sync::Mutex;
 use super::Instant;
 use super::driver::{self, Driver};
 
-/// Set before the first clock is paused, never cleared. Not loom's: it is a static, and only tells
-/// whether the lock of a clock has to be taken.
+/// Set before the first clock is paused, never cleared. A std atomic, as loom's cannot be in a static; it only decides
+/// whether a clock's lock must be taken.
 static ANY_CLOCK_WAS_PAUSED: AtomicBool = AtomicBool::new(false);
 
 // The messages are Tokio's: tests expect panics by their message.
@@ -27,8 +26,8 @@ const IS_PAUSED: &str = "time is already frozen";
 const IS_RUNNING: &str = "time is not frozen";
 const TOO_FAR: &str = "overflow when adding duration to instant";
 
-/// Whether all clocks show the operating system's time. Who pauses a clock does so in its own runtime's
-/// only thread, so that this needs no ordering.
+/// Whether all clocks show the operating system's time. Needs no ordering: a clock is paused on the only thread of its
+/// runtime, which then reads its own store.
 #[inline(always)]
 pub(super) fn all_are_real() -> bool {
     !ANY_CLOCK_WAS_PAUSED.load(Ordering::Relaxed)
@@ -54,18 +53,18 @@ fn of_current_runtime() -> Instant {
 #[derive(Debug)]
 pub(super) struct Clock {
     can_pause: bool,
-    face: Mutex<Face>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug)]
-struct Face {
-    /// What the clock showed when it was last started, stopped or moved.
+struct ClockState {
+    /// The time shown when the clock was last resumed, paused or advanced.
     shown: std::time::Instant,
-    /// When it was last started; `None` while it is paused.
+    /// When the clock was last resumed; `None` while it is paused.
     running_since: Option<std::time::Instant>,
 }
 
-impl Face {
+impl ClockState {
     fn now(&self) -> std::time::Instant {
         match self.running_since {
             Some(start) => self.shown + start.elapsed(),
@@ -75,7 +74,7 @@ impl Face {
 }
 
 impl Clock {
-    /// A clock that shows the operating system's time for ever.
+    /// A clock that cannot be paused.
     pub(super) fn real() -> Self {
         Self::new(false)
     }
@@ -92,7 +91,7 @@ impl Clock {
         let now = std::time::Instant::now();
         Self {
             can_pause,
-            face: Mutex::new(Face {
+            state: Mutex::new(ClockState {
                 shown: now,
                 running_since: Some(now),
             }),
@@ -103,11 +102,11 @@ impl Clock {
         if !self.can_pause || all_are_real() {
             return Instant::from_std(std::time::Instant::now());
         }
-        Instant::from_std(lock(&self.face).now())
+        Instant::from_std(lock(&self.state).now())
     }
 
     pub(super) fn is_paused(&self) -> bool {
-        self.can_pause && !all_are_real() && lock(&self.face).running_since.is_none()
+        self.can_pause && !all_are_real() && lock(&self.state).running_since.is_none()
     }
 
     fn pause(&self) -> Result<(), &'static str> {
@@ -115,31 +114,31 @@ impl Clock {
             return Err(CANNOT_PAUSE);
         }
         ANY_CLOCK_WAS_PAUSED.store(true, Ordering::Relaxed);
-        let mut face = lock(&self.face);
-        if face.running_since.is_none() {
+        let mut state = lock(&self.state);
+        if state.running_since.is_none() {
             return Err(IS_PAUSED);
         }
-        face.shown = face.now();
-        face.running_since = None;
+        state.shown = state.now();
+        state.running_since = None;
         Ok(())
     }
 
     fn resume(&self) -> Result<(), &'static str> {
-        let mut face = lock(&self.face);
-        if face.running_since.is_some() {
+        let mut state = lock(&self.state);
+        if state.running_since.is_some() {
             return Err(IS_RUNNING);
         }
-        face.running_since = Some(std::time::Instant::now());
+        state.running_since = Some(std::time::Instant::now());
         Ok(())
     }
 
-    /// Moves a paused clock forward.
+    /// Advances a paused clock.
     pub(super) fn advance(&self, duration: Duration) -> Result<(), &'static str> {
-        let mut face = lock(&self.face);
-        if face.running_since.is_some() {
+        let mut state = lock(&self.state);
+        if state.running_since.is_some() {
             return Err(IS_RUNNING);
         }
-        face.shown = face.shown.checked_add(duration).ok_or(TOO_FAR)?;
+        state.shown = state.shown.checked_add(duration).ok_or(TOO_FAR)?;
         Ok(())
     }
 }
@@ -155,18 +154,17 @@ fn with_current_driver(run: impl FnOnce(&Driver) -> Result<(), &'static str>) {
     }
 }
 
-/// Stops the clock of the current runtime, for tests.
+/// Pauses the clock of the current runtime, for tests.
 ///
-/// [`Instant::now`] shows the same time from then on, until [`advance`] moves the clock or [`resume`]
-/// starts it again. `std`'s clock is not touched. A runtime whose clock is to be paused from the start
-/// is built with `start_paused = true`.
+/// [`Instant::now`] returns the same time until [`advance`] moves the clock or [`resume`] resumes it. The clock of
+/// `std` is not affected. To pause the clock from the start, build the runtime with `start_paused = true`.
 ///
-/// If all tasks wait, and nothing else could wake one of them, the clock jumps to the deadline of the
-/// next timer. So a test that sleeps for an hour takes no time, and always measures the same.
+/// When the runtime has nothing to do, the clock advances to the deadline of the next timer. A test that sleeps for an
+/// hour thus takes no time and is deterministic.
 ///
 /// # Panics
-/// Outside of a runtime, in one without time, in one of the `multi_thread` flavor, and if the clock is
-/// paused already.
+/// If called outside of a runtime, in one without time, in one of the `multi_thread` flavor, or if the clock is already
+/// paused.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -183,10 +181,10 @@ pub fn pause() {
     with_current_driver(|driver| driver.clock().pause());
 }
 
-/// Starts the paused clock of the current runtime again, at the time that it shows.
+/// Resumes the paused clock of the current runtime, at the time that it shows.
 ///
 /// # Panics
-/// Outside of a runtime, in one without time, and if the clock is not paused.
+/// If called outside of a runtime, in one without time, or if the clock is not paused.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -204,18 +202,17 @@ pub fn resume() {
     with_current_driver(|driver| driver.clock().resume());
 }
 
-/// Moves the paused clock of the current runtime forward, fires all timers that are due by then, in the
-/// order of their deadlines, and lets other tasks run once.
+/// Advances the paused clock of the current runtime, fires all timers that are then due, in the order of their
+/// deadlines, and yields once to other tasks.
 ///
-/// The clock makes one jump: all these tasks see the new time. It does not wait until they have done
-/// their work. To let each timer happen at its own time, [`sleep`](super::sleep()) instead.
+/// The clock advances in one step: the woken tasks see the new time. `advance` does not wait until they have finished
+/// their work. To fire each timer at its own time, use [`sleep`](super::sleep()) instead.
 ///
 /// # Panics
-/// Outside of a runtime, in one without time, if the clock is not paused, and if it cannot show a time so
-/// far away.
+/// If called outside of a runtime, in one without time, if the clock is not paused, or if the new time overflows.
 ///
 /// # Cancel safety
-/// The clock has moved once this was polled, whether it is dropped then or not.
+/// The clock has advanced after the first poll, even if the future is then dropped.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {

@@ -1,12 +1,12 @@
-//! What can go wrong with time.
+//! Errors of timers.
 
 use std::fmt;
 use std::io;
 
-/// Why a timer could not be kept.
+/// An error of a timer.
 ///
-/// No operation of this crate returns it: a timer that cannot be kept panics. It exists for code that
-/// names it.
+/// No operation of this crate returns it: a timer that cannot be registered panics. It exists for code that names the
+/// type.
 ///
 /// ```
 /// use pointsman::time::error::Error;
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl Error {
-    /// The runtime of the timer has shut down.
+    /// Creates the error that the runtime of the timer has shut down.
     ///
     /// ```
     /// # use pointsman::time::error::Error;
@@ -35,7 +35,7 @@ impl Error {
         Self(Kind::Shutdown)
     }
 
-    /// Whether the runtime of the timer has shut down.
+    /// Returns whether the runtime of the timer has shut down.
     ///
     /// ```
     /// use pointsman::time::error::Error;
@@ -47,7 +47,7 @@ impl Error {
         matches!(self.0, Kind::Shutdown)
     }
 
-    /// There are too many timers.
+    /// Creates the error that there are too many timers.
     ///
     /// ```
     /// # use pointsman::time::error::Error;
@@ -57,7 +57,7 @@ impl Error {
         Self(Kind::AtCapacity)
     }
 
-    /// Whether there are too many timers.
+    /// Returns whether there are too many timers.
     ///
     /// ```
     /// # use pointsman::time::error::Error;
@@ -68,7 +68,7 @@ impl Error {
         matches!(self.0, Kind::AtCapacity)
     }
 
-    /// The deadline is too far away.
+    /// Creates the error that the deadline is too far away.
     ///
     /// ```
     /// # use pointsman::time::error::Error;
@@ -78,7 +78,7 @@ impl Error {
         Self(Kind::Invalid)
     }
 
-    /// Whether the deadline is too far away.
+    /// Returns whether the deadline is too far away.
     ///
     /// ```
     /// # use pointsman::time::error::Error;
@@ -102,7 +102,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The time of a [`timeout`](super::timeout()) was over before its future was ready.
+/// The error of a [`timeout`](super::timeout()) that elapsed before its future completed.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

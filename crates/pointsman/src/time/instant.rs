@@ -1,4 +1,4 @@
-//! Points in time, as the runtime's clock shows them.
+//! Points in time on the runtime's clock.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::clock;
 
-/// Some thirty years: every operating system can represent a point in time that far away.
-pub(super) const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+/// About thirty years: each supported operating system can represent an instant that far away.
+pub(super) const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
-/// A point in time. Never goes backwards.
+/// A point in time. Monotonic.
 ///
-/// It is `std`'s [`Instant`](std::time::Instant), and turns into it and back at no cost, but
-/// [`now`](Self::now) asks the clock of the current runtime, which tests can [`pause`](super::pause()).
+/// A wrapper of [`std::time::Instant`], to and from which it converts at no cost. [`now`](Self::now) reads the clock of
+/// the current runtime, which tests can [`pause`](super::pause()).
 ///
 /// ```
 /// use pointsman::time::{Duration, Instant};
@@ -26,8 +26,8 @@ pub(super) const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 pub struct Instant(std::time::Instant);
 
 impl Instant {
-    /// What the clock shows now: that of the current runtime if it was ever paused, otherwise the
-    /// operating system's monotonic clock.
+    /// Returns the current time: that of the current runtime's clock if it was ever paused, otherwise of the operating
+    /// system's monotonic clock.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -43,7 +43,7 @@ impl Instant {
         clock::now()
     }
 
-    /// The point in time that `std` means.
+    /// Converts from `std`.
     ///
     /// ```
     /// # use pointsman::time::Instant;
@@ -55,7 +55,7 @@ impl Instant {
         Self(std)
     }
 
-    /// The same point in time as `std` writes it.
+    /// Converts to `std`.
     ///
     /// ```
     /// # use pointsman::time::Instant;
@@ -67,7 +67,7 @@ impl Instant {
         self.0
     }
 
-    /// The time from `earlier` to this; nothing if `earlier` is later.
+    /// Returns the time elapsed since `earlier`, or zero if `earlier` is later.
     ///
     /// ```
     /// # use pointsman::time::{Duration, Instant};
@@ -80,7 +80,7 @@ impl Instant {
         self.0.saturating_duration_since(earlier.0)
     }
 
-    /// The time from `earlier` to this; `None` if `earlier` is later.
+    /// Returns the time elapsed since `earlier`, or `None` if `earlier` is later.
     ///
     /// ```
     /// use pointsman::time::{Duration, Instant};
@@ -94,8 +94,8 @@ impl Instant {
         self.0.checked_duration_since(earlier.0)
     }
 
-    /// The time from `earlier` to this; nothing if `earlier` is later. The same as
-    /// [`duration_since`](Self::duration_since), and says so.
+    /// Returns the time elapsed since `earlier`, or zero if `earlier` is later, like
+    /// [`duration_since`](Self::duration_since).
     ///
     /// ```
     /// # use pointsman::time::{Duration, Instant};
@@ -108,7 +108,7 @@ impl Instant {
         self.0.saturating_duration_since(earlier.0)
     }
 
-    /// The time since then; nothing if it lies ahead.
+    /// Returns the time elapsed since this instant, or zero if it is in the future.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -123,7 +123,7 @@ impl Instant {
         Self::now().saturating_duration_since(*self)
     }
 
-    /// This much later; `None` if it cannot be represented.
+    /// Returns the instant that is later by `duration`, or `None` if it cannot be represented.
     ///
     /// ```
     /// use pointsman::time::{Duration, Instant};
@@ -134,7 +134,7 @@ impl Instant {
         self.0.checked_add(duration).map(Self)
     }
 
-    /// This much earlier; `None` if it cannot be represented.
+    /// Returns the instant that is earlier by `duration`, or `None` if it cannot be represented.
     ///
     /// ```
     /// # use pointsman::time::{Duration, Instant};
@@ -160,7 +160,7 @@ impl From<Instant> for std::time::Instant {
     }
 }
 
-/// Panics if the sum cannot be represented.
+/// Panics on overflow.
 impl Add<Duration> for Instant {
     type Output = Self;
 
@@ -175,7 +175,7 @@ impl AddAssign<Duration> for Instant {
     }
 }
 
-/// Nothing if the other is later.
+/// Zero if `earlier` is later.
 impl Sub for Instant {
     type Output = Duration;
 
@@ -184,7 +184,7 @@ impl Sub for Instant {
     }
 }
 
-/// Panics if the difference cannot be represented.
+/// Panics on overflow.
 impl Sub<Duration> for Instant {
     type Output = Self;
 

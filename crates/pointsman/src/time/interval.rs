@@ -1,4 +1,4 @@
-//! Ticks at regular times.
+//! Periodic ticks.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -6,16 +6,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use super::instant::FAR;
+use super::instant::FAR_FUTURE;
 use super::{Instant, Sleep, sleep_until};
 
-/// A tick that comes this much late counts as missed.
+/// A tick counts as missed if it is taken more than this late, as in Tokio.
 const TOLERANCE: Duration = Duration::from_millis(5);
 
-/// Ticks at once, then once every `period`. More than about thirty years are taken for thirty years.
+/// Creates an interval that ticks at once and then every `period`. A period above about thirty years is shortened to
+/// that.
 ///
 /// # Panics
-/// If the period is zero, outside of a runtime, and in one without time.
+/// If the period is zero. If called outside of a runtime, or in one without time.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -35,10 +36,11 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks at `start`, then once every `period`. More than about thirty years are taken for thirty years.
+/// Creates an interval that ticks at `start` and then every `period`. A period above about thirty years is shortened to
+/// that.
 ///
 /// # Panics
-/// If the period is zero, outside of a runtime, and in one without time.
+/// If the period is zero. If called outside of a runtime, or in one without time.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -55,7 +57,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     check(period);
     Interval {
         delay: Box::pin(sleep_until(start)),
-        period: period.min(FAR),
+        period: period.min(FAR_FUTURE),
         missed_tick_behavior: MissedTickBehavior::default(),
     }
 }
@@ -65,8 +67,7 @@ fn check(period: Duration) {
     assert!(!period.is_zero(), "`period` must be non-zero.");
 }
 
-/// What an [`Interval`] does when a tick was not asked for in time: more than five milliseconds after it
-/// was due.
+/// What an [`Interval`] does about a missed tick: one that is taken more than five milliseconds after it was due.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -83,33 +84,32 @@ fn check(period: Duration) {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MissedTickBehavior {
-    /// All missed ticks come at once, until it has caught up. The number of ticks is right.
+    /// Missed ticks fire at once, until the interval has caught up. The number of ticks is right.
     #[default]
     Burst,
-    /// The next tick comes one period after the late one. No two are closer than a period.
+    /// The next tick fires one period after the late one. Ticks are at least a period apart.
     Delay,
-    /// Missed ticks are left out. All are a multiple of the period from the first.
+    /// Missed ticks are skipped. Each tick fires a multiple of the period after the first.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// When the next tick is due after one that was due at `due` and is taken `now`.
+    /// When the next tick is due after one that was due at `due` and is taken at `now`.
     fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         match self {
             Self::Burst => due + period,
             Self::Delay => now + period,
             Self::Skip => {
                 let since = (now - due).as_nanos() % period.as_nanos();
-                // Less than the period, which has fewer than 2^64 nanoseconds.
+                // Less than the period, which is below 2^64 nanoseconds: see `FAR_FUTURE`.
                 now + (period - Duration::from_nanos(since as u64))
             }
         }
     }
 }
 
-/// Ticks at regular times. Made by [`interval`] and [`interval_at`].
+/// A sequence of periodic ticks, from [`interval`] and [`interval_at`].
 ///
-/// Dropping it ends the ticks.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -123,17 +123,17 @@ impl MissedTickBehavior {
 /// # }
 /// ```
 pub struct Interval {
-    /// In a box, so that the interval can be moved.
+    /// Boxed, so that the interval can be moved.
     delay: Pin<Box<Sleep>>,
     period: Duration,
     missed_tick_behavior: MissedTickBehavior,
 }
 
 impl Interval {
-    /// Waits for the next tick, and gives the time at which it was due.
+    /// Waits for the next tick, and returns the instant at which it was due.
     ///
     /// # Cancel safety
-    /// A tick is taken only when this is ready: if it is dropped before, no tick is lost.
+    /// Cancel safe: a tick is consumed only when the future is ready.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -149,8 +149,8 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// Asks for the next tick. If it is pending, the task is woken when the tick is due; if it is ready,
-    /// nobody is woken for the one after until that is asked for too.
+    /// Polls for the next tick. If pending, the task is woken when the tick is due. If ready, no wakeup is scheduled
+    /// for the following tick until it is polled for.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -180,7 +180,7 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// Lets the next tick come one period from now.
+    /// Resets the interval: the next tick fires one period from now.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -198,7 +198,7 @@ impl Interval {
         self.reset_at(Instant::now() + self.period);
     }
 
-    /// Lets the next tick come now, and the others every period after it.
+    /// Resets the interval: the next tick fires now, the others every period after it.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -217,7 +217,7 @@ impl Interval {
         self.reset_at(Instant::now());
     }
 
-    /// Lets the next tick come after so much time, and the others every period after it.
+    /// Resets the interval: the next tick fires after this time, the others every period after it.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -231,10 +231,10 @@ impl Interval {
     /// # }
     /// ```
     pub fn reset_after(&mut self, after: Duration) {
-        self.reset_at(Instant::now() + after.min(FAR));
+        self.reset_at(Instant::now() + after.min(FAR_FUTURE));
     }
 
-    /// Lets the next tick come at `deadline`, and the others every period after it.
+    /// Resets the interval: the next tick fires at `deadline`, the others every period after it.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -251,7 +251,7 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// What it does about missed ticks. [`Burst`](MissedTickBehavior::Burst), unless it was changed.
+    /// Returns the behavior for missed ticks; [`Burst`](MissedTickBehavior::Burst) by default.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -265,7 +265,7 @@ impl Interval {
         self.missed_tick_behavior
     }
 
-    /// Changes what it does about missed ticks, from the next that is taken on.
+    /// Sets the behavior for missed ticks, from the next tick on.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -283,7 +283,7 @@ impl Interval {
         self.missed_tick_behavior = behavior;
     }
 
-    /// The time from one tick to the next.
+    /// Returns the period.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

@@ -1,10 +1,10 @@
-//! Waiting for time to pass.
+//! Sleeping, timeouts and intervals.
 //!
-//! [`sleep()`] waits, [`timeout()`] limits how long a future may take, [`interval()`] ticks. All need a runtime
-//! with time enabled. Time is kept in milliseconds; nothing comes before its time, which is counted from
-//! the call, not from the first poll.
+//! [`sleep()`] waits, [`timeout()`] limits the duration of a future, [`interval()`] ticks. All need a runtime with time
+//! enabled. Durations have a resolution of one millisecond and are counted from the call, not from the first poll. No
+//! timer fires early.
 //!
-//! Tests can [`pause`] the clock: then hours pass in no time, and always in the same order.
+//! Tests can [`pause`] the clock: hours then pass in no time, and always in the same order.
 //!
 //! ```
 //! # #[pointsman::main(flavor = "current_thread")] async fn main() {

@@ -1,10 +1,9 @@
 //! Waiting until a point in time.
 //!
-//! Invariant: a sleep is in its runtime's wheel only between a poll that was pending and its end, its
-//! reset or its drop.
+//! Invariant: a sleep is in its runtime's wheel only from a pending poll until it ends, is reset or is dropped.
 //!
-//! Cost: a sleep that is never polled has read the clock once, if it is made of a duration, and has touched
-//! nothing that threads share.
+//! Cost: a sleep that is never polled has touched nothing that threads share. It has read the clock once if it was
+//! created from a duration.
 
 use std::fmt;
 use std::future::Future;
@@ -17,10 +16,10 @@ use pin_project_lite::pin_project;
 use crate::loom::thread;
 use crate::task::coop;
 
-use super::driver::{self, Driver, Missing, State, Then, Timer};
-use super::instant::{FAR, Instant};
+use super::driver::{self, Driver, FollowUp, Missing, Timer, TimerState};
+use super::instant::{FAR_FUTURE, Instant};
 
-// Each begins as Tokio says it, for those who look for that, and goes on with which runtime is meant.
+// Each message begins as Tokio's, which users search for, and then says that the runtime is one of this crate.
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \
      pointsman, in a task, in `block_on` or under `Handle::enter`";
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. \
@@ -31,16 +30,16 @@ const THREAD_ENDS: &str = "The Tokio context thread-local variable has been dest
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown. \
                          It is a runtime of pointsman";
 
-/// Waits for `duration`, counted from this call.
+/// Waits until `duration` has elapsed, counted from this call.
 ///
-/// Time is kept in milliseconds: a sleep ends at the first whole millisecond of its runtime's clock that
-/// is not before its deadline, and never before. More than about thirty years are taken for thirty years.
+/// A sleep ends at the first whole millisecond of the runtime's clock at or after its deadline, never earlier. A
+/// duration above about thirty years is shortened to that.
 ///
 /// # Panics
-/// Outside of a runtime, and in one without time.
+/// If called outside of a runtime, or in one without time.
 ///
 /// # Cancel safety
-/// Dropping it ends the wait, without further effect.
+/// Cancel safe: dropping the future ends the wait, without further effect.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -55,16 +54,16 @@ const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     let now = Instant::now();
-    Sleep::new(now + duration.min(FAR), Some(now))
+    Sleep::new(now + duration.min(FAR_FUTURE), Some(now))
 }
 
 /// Waits until `deadline`. See [`sleep`].
 ///
 /// # Panics
-/// Outside of a runtime, and in one without time.
+/// If called outside of a runtime, or in one without time.
 ///
 /// # Cancel safety
-/// Dropping it ends the wait, without further effect.
+/// Cancel safe: dropping the future ends the wait, without further effect.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -84,11 +83,11 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 pin_project! {
     /// Future of [`sleep`] and [`sleep_until`].
     ///
-    /// To poll it by reference, as `select!` in a loop does, pin it first. It can be polled again after
-    /// its end and is ready then, until it is [`reset`](Self::reset).
+    /// To poll it by reference, as `select!` in a loop does, pin it first. After it has ended it may be polled again
+    /// and is ready, until it is [`reset`](Self::reset).
     ///
     /// # Panics
-    /// If it is polled after its runtime has ended, and was not ready before.
+    /// If polled after its runtime has shut down, unless it was ready before.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -104,9 +103,9 @@ pin_project! {
     #[must_use = "futures do nothing unless they are awaited"]
     pub struct Sleep {
         deadline: Instant,
-        // When it was made, if the clock was read for that, until it is registered.
-        made: Option<Instant>,
-        // Its number alone: a reference would be counted for each sleep.
+        // When the sleep was created, if the clock was read for that. Taken when it is registered.
+        created: Option<Instant>,
+        // The id alone: a reference would have to be counted for each sleep.
         driver: u64,
         #[pin]
         timer: Timer,
@@ -114,7 +113,7 @@ pin_project! {
 
     impl PinnedDrop for Sleep {
         fn drop(this: Pin<&mut Self>) {
-            if this.timer.state() == State::Waiting {
+            if this.timer.state() == TimerState::Waiting {
                 this.cancel();
             }
         }
@@ -124,7 +123,7 @@ pin_project! {
 impl Sleep {
     #[inline]
     #[track_caller]
-    pub(super) fn new(deadline: Instant, made: Option<Instant>) -> Self {
+    pub(super) fn new(deadline: Instant, created: Option<Instant>) -> Self {
         let driver = match driver::current_id() {
             Ok(driver) => driver,
             Err(Missing::NoRuntime) => panic!("{NO_RUNTIME}"),
@@ -133,13 +132,13 @@ impl Sleep {
         };
         Self {
             deadline,
-            made,
+            created,
             driver,
             timer: Timer::new(),
         }
     }
 
-    /// When the wait ends or has ended.
+    /// Returns the instant at which the sleep ends or has ended.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -153,8 +152,8 @@ impl Sleep {
         self.deadline
     }
 
-    /// Whether the wait has ended. False before the first poll, and before the first poll after a
-    /// [`reset`](Self::reset). True also if the runtime has ended while it waited.
+    /// Returns whether the sleep has ended. False before the first poll, and before the first poll after a
+    /// [`reset`](Self::reset). True also if the runtime has shut down while the sleep waited.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -169,13 +168,13 @@ impl Sleep {
     /// # }
     /// ```
     pub fn is_elapsed(&self) -> bool {
-        matches!(self.timer.state(), State::Fired | State::Closed)
+        matches!(self.timer.state(), TimerState::Fired | TimerState::Closed)
     }
 
-    /// Changes when the wait ends, whether it has ended already or not.
+    /// Sets another deadline, whether the sleep has ended or not.
     ///
-    /// A task that waits for it goes on waiting, until the new deadline: it need not poll again. To put a
-    /// waiting sleep off takes no lock, so that this suits a timeout that every event starts anew.
+    /// A waiting task keeps waiting until the new deadline and need not poll again. Postponing a waiting sleep takes no
+    /// lock, which suits a timeout that is restarted by each event.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -192,12 +191,12 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
-        *this.made = None;
+        *this.created = None;
         let timer = this.timer.into_ref();
         match timer.state() {
-            State::Idle => {}
-            State::Fired | State::Closed => timer.rewind(),
-            State::Waiting => {
+            TimerState::Idle => {}
+            TimerState::Fired | TimerState::Closed => timer.rewind(),
+            TimerState::Waiting => {
                 with_driver(*this.driver, |driver| driver.move_to(timer, deadline));
             }
         }
@@ -206,37 +205,36 @@ impl Sleep {
     fn register(self: Pin<&mut Self>, waker: &Waker) {
         let this = self.project();
         let timer = this.timer.into_ref();
-        let (deadline, made, waker) = (*this.deadline, this.made.take(), waker.clone());
+        let (deadline, created, waker) = (*this.deadline, this.created.take(), waker.clone());
         let found = with_driver(*this.driver, |driver| {
-            driver.register(timer, deadline, made, waker)
+            driver.register(timer, deadline, created, waker)
         });
         if found.is_none() {
             panic!("{SHUT_DOWN}");
         }
     }
 
-    /// Takes the timer out of the wheel.
     #[cold]
     fn cancel(self: Pin<&mut Self>) {
         let this = self.as_ref().project_ref();
         let found = with_driver(*this.driver, |driver| driver.cancel(this.timer));
         if found.is_none() {
-            // A driver that goes takes out all timers, and does so now.
-            while this.timer.state() == State::Waiting {
+            // The driver is being dropped, which removes all timers at this moment.
+            while this.timer.state() == TimerState::Waiting {
                 thread::yield_now();
             }
         }
     }
 }
 
-/// Runs `run` with the driver of this number, and does what it leaves to be done. `None` if the driver is gone.
+/// Runs `run` with the driver of this id, and performs its follow-up. Returns `None` if the driver is gone.
 #[inline]
-fn with_driver(id: u64, run: impl FnOnce(&Driver) -> Then) -> Option<()> {
+fn with_driver(id: u64, run: impl FnOnce(&Driver) -> FollowUp) -> Option<()> {
     match driver::with_driver(id, run)? {
-        Then::Nothing => {}
-        Then::Drop(waker) => drop(waker),
-        Then::Wake(waker) => waker.wake(),
-        Then::Tell => driver::tell(id),
+        FollowUp::Nothing => {}
+        FollowUp::Drop(waker) => drop(waker),
+        FollowUp::Wake(waker) => waker.wake(),
+        FollowUp::NotifyWaiter => driver::notify_waiter(id),
     }
     Some(())
 }
@@ -248,8 +246,8 @@ impl Future for Sleep {
         let proceed = ready!(coop::poll_proceed(cx));
         let waker = cx.waker();
         match self.timer.state() {
-            State::Idle => self.as_mut().register(waker),
-            State::Waiting if !self.timer.wakes(waker) => {
+            TimerState::Idle => self.as_mut().register(waker),
+            TimerState::Waiting if !self.timer.wakes(waker) => {
                 let this = self.as_ref().project_ref();
                 let waker = waker.clone();
                 with_driver(*this.driver, |driver| {
@@ -259,12 +257,12 @@ impl Future for Sleep {
             _ => {}
         }
         match self.timer.state() {
-            State::Idle | State::Waiting => Poll::Pending,
-            State::Fired => {
+            TimerState::Idle | TimerState::Waiting => Poll::Pending,
+            TimerState::Fired => {
                 proceed.made_progress();
                 Poll::Ready(())
             }
-            State::Closed => panic!("{SHUT_DOWN}"),
+            TimerState::Closed => panic!("{SHUT_DOWN}"),
         }
     }
 }

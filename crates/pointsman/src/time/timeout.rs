@@ -1,4 +1,4 @@
-//! A limit to the time that a future may take.
+//! Limits the duration of a future.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -12,20 +12,18 @@ use crate::task::coop;
 use super::error::Elapsed;
 use super::{Instant, Sleep, sleep_until};
 
-/// Lets a future take no longer than `duration`, counted from this call.
+/// Requires a future to complete within `duration`, counted from this call.
 ///
-/// The future is polled first: what is ready at once, or at its deadline, is ready. A future that does not
-/// return from its poll cannot be stopped. A duration that leads beyond what an [`Instant`] can represent
-/// is no limit.
+/// The future is polled first, so a future that is ready at once or at its deadline completes. A future that does not
+/// return from its poll cannot be interrupted. A duration that overflows [`Instant`] sets no limit.
 ///
-/// The future is not cancelled by the end of its time, but by being dropped: with the [`Timeout`], or
-/// kept by [`Timeout::into_inner`].
+/// An elapsed timeout does not drop the future: dropping the [`Timeout`] does, and [`Timeout::into_inner`] returns it.
 ///
 /// # Errors
-/// [`Elapsed`] if the time was over first.
+/// [`Elapsed`] if the future did not complete in time.
 ///
 /// # Panics
-/// Outside of a runtime, and in one without time.
+/// If called outside of a runtime, or in one without time.
 ///
 /// # Cancel safety
 /// That of the future.
@@ -57,13 +55,13 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
     }
 }
 
-/// Lets a future run until `deadline` at the latest. See [`timeout`].
+/// Requires a future to complete before `deadline`. See [`timeout`].
 ///
 /// # Errors
-/// [`Elapsed`] if the deadline came first.
+/// [`Elapsed`] if the future did not complete in time.
 ///
 /// # Panics
-/// Outside of a runtime, and in one without time.
+/// If called outside of a runtime, or in one without time.
 ///
 /// # Cancel safety
 /// That of the future.
@@ -90,7 +88,7 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 pin_project! {
     /// Future of [`timeout`] and [`timeout_at`].
     ///
-    /// Dropping it drops the future within.
+    /// Dropping it drops the future.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
@@ -113,7 +111,7 @@ pin_project! {
 }
 
 impl<T> Timeout<T> {
-    /// The future.
+    /// Returns a reference to the future.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -128,7 +126,7 @@ impl<T> Timeout<T> {
         &self.value
     }
 
-    /// The future, to be changed. It is polled with the limit all the same.
+    /// Returns a mutable reference to the future.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -144,7 +142,7 @@ impl<T> Timeout<T> {
         &mut self.value
     }
 
-    /// The future without its limit.
+    /// Returns the future without its limit.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -175,7 +173,7 @@ impl<T: Future> Future for Timeout<T> {
     }
 }
 
-/// A future that spends the budget at each poll must not keep its limit from being seen.
+/// A future that uses up the budget at each poll must not keep its timeout from being polled.
 fn poll_delay(delay: Pin<&mut Sleep>, had_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
     if had_budget && !coop::has_budget_remaining() {
         coop::without_budget(|| delay.poll(cx))

@@ -1,8 +1,8 @@
-//! A gate that threads block at, whatever runtime they belong to.
+//! A gate that blocks threads, independent of any runtime.
 
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Closed until it is opened or dropped, so that a test that fails blocks nobody for ever.
+/// Closed until it is opened or dropped, so that a failing test does not block its threads forever.
 pub(crate) struct Gate(Arc<Shared>);
 
 #[derive(Default)]
@@ -11,7 +11,7 @@ struct Shared {
     opened: Condvar,
 }
 
-/// What blocks its thread until the gate is open.
+/// Blocks the thread until the gate is open.
 #[derive(Clone)]
 pub(crate) struct Passage(Arc<Shared>);
 

@@ -1,14 +1,19 @@
-//! What the tests of the runtime share.
+//! Helpers shared by the runtime's tests.
+#![allow(dead_code)] // No test file uses all of them.
 
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Long enough for anything that does not hang, on a machine that has much else to do.
+use futures::executor;
+use pointsman::runtime::{Builder, Runtime};
+use pointsman::task::JoinHandle;
+
+/// Long enough for anything that does not hang, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs a test in a thread of its own, and fails if it hangs.
+/// Runs a test on its own thread, and fails if it hangs.
 pub(crate) fn must_end<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
     let (tx, rx) = mpsc::channel();
     let thread = thread::spawn(move || {
@@ -23,4 +28,19 @@ pub(crate) fn must_end<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'sta
         Ok(result) => result,
         Err(payload) => resume_unwind(payload),
     }
+}
+
+/// A multi-thread runtime with this many workers.
+pub(crate) fn threads(count: usize) -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count).enable_all().build().unwrap()
+}
+
+pub(crate) fn current_thread() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Waits for a task without running any.
+pub(crate) fn wait<T>(task: JoinHandle<T>) -> T {
+    executor::block_on(task).unwrap()
 }

@@ -1,4 +1,4 @@
-//! A stream that does what its script says, one step in each call.
+//! A stream that follows a script, one step per call.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -9,22 +9,22 @@ use pointsman::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// A read gets these, in as many calls as they need.
+    /// Reads return these bytes, in as many calls as they need.
     Give(Vec<u8>),
-    /// A write takes this many bytes at most.
+    /// A write accepts at most this many bytes.
     Take(usize),
-    /// Once pending. The test polls again.
+    /// Pending once. The test polls again.
     Wait,
     Fail(ErrorKind),
 }
 
-/// When its script is over it is at its end, and takes everything.
+/// After the script the stream is at its end and accepts all writes.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     steps: VecDeque<Step>,
-    /// What was written.
+    /// The bytes written.
     pub(crate) written: Vec<u8>,
-    /// How often it was read or written.
+    /// The number of reads and writes.
     pub(crate) calls: usize,
 }
 

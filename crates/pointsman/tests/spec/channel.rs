@@ -1,5 +1,5 @@
-//! `mpsc`, which is a channel with one receiver. It ends when the receiver closes it or, while that waits,
-//! when the last sender is dropped.
+//! `mpsc`: a channel with one receiver. It closes when the receiver closes it or, while the receiver waits, when the
+//! last sender is dropped.
 
 use std::cell::RefCell;
 
@@ -28,7 +28,7 @@ pub(crate) const CHANNEL: Implementation = Implementation {
         Capacity::Unbounded(_) => Box::new(mpsc::unbounded_channel()),
     },
     differs: &[],
-    // The waker of its one receiver stays in its place until a value comes, also when the receiver gave up.
+    // The receiver's waker stays registered until a value arrives, even if the receive was cancelled.
     keeps_wakers: 1,
     at_least: 26,
 };
@@ -44,13 +44,13 @@ fn lacks(capability: Capability) -> Option<&'static str> {
 }
 
 struct Channel {
-    /// Dropped to end it.
+    /// Dropped to close the channel.
     sender: RefCell<Option<Sender<i64>>>,
-    /// Borrowed by whoever waits for a value.
+    /// Borrowed by the pending receive.
     receiver: RefCell<Receiver<i64>>,
 }
 
-fn told<'a>(value: Option<i64>) -> Ended<'a> {
+fn completed<'a>(value: Option<i64>) -> Ended<'a> {
     value.map_or_else(
         || refused(Kind::Closed),
         |value| Ok(Outcome::Told(Told::Value(value))),
@@ -65,7 +65,7 @@ impl Channel {
     async fn receive<'a>(&self, max: Option<usize>) -> Ended<'a> {
         let mut receiver = self.receiver.borrow_mut();
         let Some(max) = max else {
-            return told(receiver.recv().await);
+            return completed(receiver.recv().await);
         };
         let mut values = Vec::new();
         if receiver.recv_many(&mut values, max).await == 0 {
@@ -129,7 +129,7 @@ impl Subject for Channel {
     }
 }
 
-/// Only what an unbounded channel does otherwise is played on it: its senders never wait.
+/// Only scenarios in which an unbounded channel differs are run on it: its senders never wait.
 impl Subject for (UnboundedSender<i64>, UnboundedReceiver<i64>) {
     fn begin(&self, operation: &Operation) -> Begun<'_> {
         let (sender, value) = (&self.0, operation.value.unwrap_or_default());

@@ -30,8 +30,8 @@ pub(crate) const BARRIER: Implementation = Implementation {
 
 fn barrier_lacks(capability: Capability) -> Option<&'static str> {
     match capability {
-        Capability::Bounded => Some("zero is as one: nobody waits"),
-        Capability::Uncounted => Some("whoever drops the future after its first poll has arrived"),
+        Capability::Bounded => Some("zero is treated as one: no task waits"),
+        Capability::Uncounted => Some("a future dropped after its first poll has arrived"),
         other => all_lack(other),
     }
 }

@@ -35,7 +35,7 @@ fn lacks(capability: Capability) -> Option<&'static str> {
     }
 }
 
-/// A guard that is gone once it was downgraded.
+/// A guard; `None` once it was downgraded.
 struct Writes<T>(Cell<Option<T>>);
 
 fn writes<'a, T>(guard: T) -> Outcome<'a>

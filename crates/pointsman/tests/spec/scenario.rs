@@ -1,7 +1,7 @@
-//! The scenario format as types. What each part means is said in `spec/scenario.schema.json`.
+//! The scenario format as types. `spec/scenario.schema.json` documents each part.
 //!
-//! Invariant: what happens and what is expected is read completely or not at all. A word that is not
-//! known here is an error, so nothing that a scenario asks for is passed over.
+//! Invariant: events and expectations are parsed completely or not at all. An unknown word is an error, so no request
+//! of a scenario is ignored.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Something that an implementation may lack.
+/// A capability that an implementation may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Capability {
@@ -91,7 +91,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// What happens, in order. Nothing if the clock moves.
+    /// Events, in order. Empty if the clock advances.
     pub(crate) fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.alone.iter().chain(&self.together)
     }
@@ -142,7 +142,7 @@ pub(crate) enum OperationKind {
 }
 
 impl OperationKind {
-    /// Whether it only acts, at once, whatever its actor does meanwhile.
+    /// Whether it acts at once, regardless of the actor's pending operations.
     pub(crate) fn acts(self) -> bool {
         matches!(self, Self::Close | Self::NotifyOne | Self::NotifyWaiters)
     }
@@ -168,7 +168,7 @@ pub(crate) struct State {
     count: IgnoredAny,
 }
 
-/// What an actor was told.
+/// The result that an actor received.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Told {
@@ -181,11 +181,11 @@ pub(crate) enum Told {
 #[serde(untagged)]
 pub(crate) enum Refusal {
     Plain(Kind),
-    /// It has missed so many.
+    /// It has missed this many.
     Lagged {
         lagged: u64,
     },
-    /// With the reason that somebody gave.
+    /// With the given reason.
     Because(BTreeMap<Kind, String>),
 }
 
@@ -201,12 +201,12 @@ pub(crate) enum Kind {
     Unavailable,
 }
 
-/// The folder of all scenarios.
+/// The directory of all scenarios.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec")
 }
 
-/// The files of one primitive, by their path such as `semaphore/fifo.yaml`.
+/// The files of one primitive, by their path, for example `semaphore/fifo.yaml`.
 pub(crate) fn files_of(primitive: &str) -> BTreeMap<String, ScenarioFile> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(root().join(primitive)).unwrap() {

@@ -1,4 +1,4 @@
-//! `Semaphore` and `Mutex`, with borrowed and with owned guards, and an `RwLock` that is only written.
+//! `Semaphore` and `Mutex`, with borrowed and owned guards, and an `RwLock` used for writing only.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub(crate) const OWNED_MUTEX: Implementation = Implementation {
     ..MUTEX
 };
 
-/// Whoever writes is alone, so a lock that is only written is a mutex.
+/// Writers are exclusive, so a lock used for writing only is a mutex.
 pub(crate) const WRITTEN_RWLOCK: Implementation = Implementation {
     name: "RwLock that is only written",
     create: |_| Box::new(Written(RwLock::new(()))),
@@ -80,7 +80,7 @@ fn mutex_lacks(capability: Capability) -> Option<&'static str> {
     }
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 pub(crate) fn tried<'a, E>(
     hold: Hold,
     guard: Result<impl Sized + 'a, E>,
@@ -100,7 +100,7 @@ fn kind_of_try(error: TryAcquireError) -> Kind {
     }
 }
 
-/// How an acquire ended: whoever was refused came to a semaphore that is closed.
+/// The outcome of an acquire, which is refused only by a closed semaphore.
 fn acquired<'a, E>(permit: Result<impl Sized + 'a, E>) -> super::implementation::Ended<'a> {
     permit.map_or_else(
         |_| refused(Kind::Closed),
@@ -217,7 +217,7 @@ impl Subject for Written {
     }
 }
 
-/// A lock has no counter. Who wants to know whether it is free tries to take it.
+/// A lock has no counter. Whether it is free is found out by trying to acquire it.
 pub(crate) fn free(is_free: bool) -> Counters {
     Counters {
         available: Some(usize::from(is_free)),

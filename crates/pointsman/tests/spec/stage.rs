@@ -1,7 +1,7 @@
-//! Plays one scenario on one implementation.
+//! Runs one scenario on one implementation.
 //!
-//! Invariant: it keeps no model of the primitive, only what each actor was told. A future is polled when it
-//! begins and when it was woken, never otherwise: a grant that wakes nobody is not seen here either.
+//! Invariant: the stage has no model of the primitive, only each actor's results. A future is polled when it begins and
+//! when it was woken, never otherwise: a grant without a wakeup is therefore a failure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{Debug, Write as _};
@@ -16,7 +16,7 @@ use super::implementation::{Begun, Ended, Held, Hold, Implementation, Outcome, S
 use super::scenario::{Kind, Operation, OperationKind, Refusal, Scenario, State, Step, Told};
 
 /// # Errors
-/// The step and every difference.
+/// The step and all differences.
 pub(crate) fn play(scenario: &Scenario, implementation: &Implementation) -> Result<(), String> {
     let subject = (implementation.create)(&scenario.setup);
     if let Some(kind) = scenario.setup.refused {
@@ -59,7 +59,7 @@ pub(crate) fn play(scenario: &Scenario, implementation: &Implementation) -> Resu
     Err(format!("when all have let go{}", differences.0))
 }
 
-/// The actors whose operations were woken, in that order.
+/// The actors whose operations were woken, in order.
 type Woken = Arc<Mutex<VecDeque<String>>>;
 
 struct WakesActor {
@@ -73,7 +73,7 @@ impl Wake for WakesActor {
     }
 }
 
-/// The actors of one scenario and what each was told. Who neither waits nor holds is idle.
+/// The actors of one scenario and their results. An actor that neither waits nor holds is idle.
 struct Stage<'a> {
     subject: &'a dyn Subject,
     waiting: BTreeMap<String, Begun<'a>>,
@@ -83,16 +83,16 @@ struct Stage<'a> {
     refused: BTreeMap<String, Refusal>,
     /// In this step.
     received: BTreeMap<String, Told>,
-    /// That of the last operation of each.
+    /// That of each actor's last operation.
     wakers: BTreeMap<String, Arc<WakesActor>>,
     woken: Woken,
     keeps_wakers: usize,
-    /// Its clock stands still until a step moves it. Timers go before it does.
+    /// Its clock is paused until a step advances it. Timers are dropped before it is.
     runtime: Runtime,
 }
 
 impl Stage<'_> {
-    /// Plays a step until the world has settled.
+    /// Runs a step until no future is woken any more.
     fn play(&mut self, step: &Step) {
         for operation in step.operations() {
             self.begin(operation);
@@ -116,7 +116,7 @@ impl Stage<'_> {
         let beyond = &operation.beyond;
         assert!(
             beyond.is_empty(),
-            "{name} asks for what nobody has: {beyond:?}"
+            "{name} asks for capabilities that nothing has: {beyond:?}"
         );
         match operation.operation {
             OperationKind::Release => {
@@ -124,10 +124,10 @@ impl Stage<'_> {
                 drop(self.holding.remove(position));
             }
             OperationKind::Abort => {
-                // Nothing is left to cancel of an operation that has ended.
+                // A completed operation cannot be cancelled.
                 if let Some(begun) = self.waiting.remove(name) {
                     drop(begun);
-                    self.tell(name, Err(Refusal::Plain(Kind::Aborted)));
+                    self.record(name, Err(Refusal::Plain(Kind::Aborted)));
                 }
             }
             kind if kind.acts() => {
@@ -141,7 +141,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Begins what may take its time.
+    /// Begins an operation that may wait.
     fn wait(&mut self, operation: &Operation) {
         let name = operation.actor.as_str();
         assert!(
@@ -182,16 +182,16 @@ impl<'a> Stage<'a> {
             }
             Poll::Ready(ended) => {
                 drop(begun);
-                self.tell(name, ended);
+                self.record(name, ended);
             }
         }
     }
 
-    fn tell(&mut self, name: &str, ended: Ended<'a>) {
+    fn record(&mut self, name: &str, ended: Ended<'a>) {
         match ended {
             Ok(Outcome::Done) => (),
             Ok(Outcome::Holds(hold, held)) => match self.position(name) {
-                // Who turns what it holds into something else keeps its place.
+                // An actor that converts its grant keeps its position.
                 Some(position) => self.holding[position] = (name.to_owned(), hold, held),
                 None => self.holding.push((name.to_owned(), hold, held)),
             },
@@ -206,12 +206,12 @@ impl<'a> Stage<'a> {
 
     fn compare(&mut self, expected: Option<&State>) -> Differences {
         let mut differences = Differences::default();
-        let nobody = State::default();
-        let told = expected.unwrap_or(&nobody);
+        let empty = State::default();
+        let expected_state = expected.unwrap_or(&empty);
         let refused = std::mem::take(&mut self.refused);
-        differences.compare("refused", &refused, &told.refused);
+        differences.compare("refused", &refused, &expected_state.refused);
         let received = std::mem::take(&mut self.received);
-        differences.compare("received", &received, &told.received);
+        differences.compare("received", &received, &expected_state.received);
         if let Some(expected) = expected {
             self.compare_state(&mut differences, expected);
         }
@@ -244,7 +244,7 @@ impl<'a> Stage<'a> {
         differences.compare("draining", &[][..], &expected.draining[..]);
         let counters = self.subject.observe();
         if let Some(available) = expected.available {
-            // What is free gathers for the first who waits: it can no longer be had by anybody else.
+            // Free permits are reserved for the first waiter: no other actor can acquire them.
             let available = if expected.waiting.is_empty() {
                 available
             } else {
@@ -280,7 +280,7 @@ impl Differences {
         }
     }
 
-    /// Only where the implementation says something and the scenario expects something.
+    /// Only parts that the implementation reports and the scenario expects.
     fn compare_known<T: Debug + PartialEq>(
         &mut self,
         what: &str,

@@ -1,4 +1,4 @@
-//! `broadcast` and `watch`. Both end when the last sender is dropped.
+//! `broadcast` and `watch`. Both close when the last sender is dropped.
 
 #![expect(
     clippy::await_holding_refcell_ref,
@@ -27,7 +27,7 @@ pub(crate) const BROADCAST: Implementation = Implementation {
             let sender = broadcast::Sender::new(whole(capacity));
             Box::new(Broadcast(RefCell::new(Some(sender))))
         }
-        other => panic!("a broadcast keeps so many values, not {other:?}"),
+        other => panic!("a broadcast needs a capacity, not {other:?}"),
     },
     differs: &[],
     keeps_wakers: 0,
@@ -72,7 +72,7 @@ impl Subject for Broadcast {
                 ended(Ok(Outcome::Holds(Hold::Subscribed, receiver)))
             }
             OperationKind::Send => {
-                // A value that nobody subscribed to is no refusal.
+                // A value without subscribers is not refused.
                 let _ = sender.send(operation.value.unwrap_or_default());
                 done()
             }

@@ -66,7 +66,7 @@ test('the errors of a pool begin with its name', async () => {
   const terminated = pool.terminate();
   errors.push(looping, reasonOf(pool.waitForSpace()));
   expect((await Promise.all(errors)).map((error) => (error as Error).message)).toEqual([
-    'images: the queue is full: 0 may wait',
+    'images: the queue is full: 0 waiting',
     'images: timed out after 0 ms',
     'images: echo() has not begun within 0 ms',
     'images: the pool was terminated',

@@ -214,7 +214,7 @@ describe('maxWaiting', () => {
     for (const priority of [-1, 0, 1]) {
       const refused = await reasonOf(pool.run('write', [3], { priority }));
       expect(refused).toBeInstanceOf(QueueFullError);
-      expect((refused as Error).message).toBe('the queue is full: 2 may wait');
+      expect((refused as Error).message).toBe('the queue is full: 2 waiting');
     }
     expect(pool.waiting).toBe(2);
     gate.open();
@@ -228,7 +228,7 @@ describe('maxWaiting', () => {
     const { pool, board, gate, all } = await full('drop-oldest');
     const outcomes = all.map((promise) => promise.catch((error: unknown) => error));
     const equal = pool.run('write', [3]);
-    expect(await outcomes[1]).toEqual(new QueueFullError('the queue is full: 2 may wait'));
+    expect(await outcomes[1]).toEqual(new QueueFullError('the queue is full: 2 waiting'));
     expect(await reasonOf(pool.run('write', [4], { priority: -1 }))).toBeInstanceOf(QueueFullError);
     const urgent = [pool.run('write', [5], { priority: 1 })];
     expect(await outcomes[2]).toBeInstanceOf(QueueFullError);

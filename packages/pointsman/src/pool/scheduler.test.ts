@@ -32,6 +32,10 @@ class Worker implements ScheduledWorker<Task> {
   /** The first of them runs. */
   readonly held: Task[] = [];
 
+  get busySince(): number {
+    return turnTime() - this.busyFor;
+  }
+
   get outstanding(): number {
     return this.held.length;
   }
@@ -40,7 +44,8 @@ class Worker implements ScheduledWorker<Task> {
     return this.held.reduce((sum, { expectedTime }) => sum + expectedTime, 0);
   }
 
-  busySince = turnTime();
+  /** Milliseconds for which its oldest task has been the oldest. */
+  busyFor = 0;
 
   tasks(): Task[] {
     return [...this.held];
@@ -214,7 +219,7 @@ describe('behind a longer task', () => {
   test('no task waits once the running task turns out to be long', () => {
     const { scheduler, workers, add } = open(1, 0.02);
     add('a', 'b');
-    workers[0].busySince -= 6;
+    workers[0].busyFor = 6;
     add('c');
     expect([workers[0].names, scheduler.queued]).toEqual(['a b', 1]);
   });

@@ -5,7 +5,6 @@
  */
 
 import { describe, invalid, tagOf } from './errors.js';
-import type { OwnSignal } from './wait/give-up.js';
 
 /** Options common to all operations that wait. */
 export interface WaitOptions {
@@ -19,11 +18,6 @@ export interface WaitOptions {
    * succeeds only without waiting. Default `Infinity`.
    */
   readonly timeout?: number | undefined;
-}
-
-/** @internal A signal of this package, or an object that passes one on. */
-export interface Own {
-  readonly _own: OwnSignal;
 }
 
 /** Throws unless `options` is a plain object with no other names than these. */

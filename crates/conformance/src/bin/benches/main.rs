@@ -1,14 +1,12 @@
-//! Runs Tokio's own benches, unchanged, on Tokio and on pointsman, one after the other, and compares wall time
-//! and processor time.
+//! Runs Tokio's own benches, unchanged, on Tokio and on pointsman in turn, and compares wall time and processor time.
 //!
 //! ```text
 //! cargo run --release --bin benches -- [--tokio FOLDER] [--rounds N] [--milliseconds N] [FILTER]...
 //! ```
 //!
-//! `FOLDER` is a checkout of Tokio: the package that cargo downloads has no benches. Tokio itself is the one
-//! that `Cargo.lock` pins. A `FILTER` is a part of the name of a file or row. A row is measured in rounds, in
-//! each of which both run it, each in a process of its own, in changing order; a ratio is taken inside of a
-//! round, and the median of the rounds counts.
+//! `FOLDER` is a checkout of Tokio: the package that cargo downloads has no benches. Tokio itself is the version that
+//! `Cargo.lock` pins. A `FILTER` is a part of the name of a file or row. In each round both run each row, each in its
+//! own process, in alternating order. A ratio is taken within a round, and the median of the rounds is reported.
 
 mod measure;
 mod sources;
@@ -80,7 +78,7 @@ fn compare() -> Result<()> {
     if rows.is_empty() {
         return Err(format!("no row has {} in its name", arguments.filters.join(" or ")).into());
     }
-    // Half as long again for warming up and starting.
+    // Half as long again for warm-up and start.
     let each = arguments.time.mul_f64(1.5) * 2 * arguments.rounds as u32;
     println!(
         "{} rows, {} rounds of {} ms: about {} s.\n",

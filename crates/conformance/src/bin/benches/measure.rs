@@ -1,4 +1,4 @@
-//! Runs the rows: each time in a process of its own, with a limit of time.
+//! Runs the rows, each in its own process with a time limit.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,17 +10,17 @@ use conformance::Result;
 
 use crate::sources::File;
 
-/// How much longer than it was asked to may a process take: benches do much that they do not measure.
+/// How much longer than requested a process may take: benches do much outside of their measurements.
 const PATIENCE: u32 = 100;
 
-/// Nanoseconds for one iteration.
+/// Nanoseconds per iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) wall: f64,
     pub(crate) processor: f64,
 }
 
-/// What a round has measured.
+/// The measurements of a round.
 pub(crate) struct Round {
     pub(crate) theirs: Times,
     pub(crate) ours: Times,
@@ -35,7 +35,7 @@ pub(crate) struct Row<'a> {
     ours: &'a Path,
 }
 
-/// The rows of all files that have one of the filters in their names, or all if there is no filter.
+/// The rows of all files that match one of the filters, or all if there is none.
 pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<'a>>> {
     let mut rows = Vec::new();
     for file in files {
@@ -46,7 +46,7 @@ pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<
         let names = String::from_utf8(output.stdout)?;
         let names: Vec<&str> = names.lines().collect();
         rows.extend(names.iter().enumerate().map(|(number, name)| {
-            // Some have the name of another.
+            // Some rows contain the name of another.
             let before = names[..number].iter().filter(|it| *it == name).count();
             Row {
                 file: &file.name,
@@ -68,7 +68,7 @@ pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<
 }
 
 impl Row<'_> {
-    /// Measures both in each round. Who is first changes, so that neither always finds a warmer machine.
+    /// Measures both in each round, in alternating order, so that neither always finds a warmer machine.
     pub(crate) fn measure(
         &self,
         rounds: usize,
@@ -113,7 +113,7 @@ fn once(program: &Path, row: usize, time: Duration) -> Result<Times> {
             process.wait()?;
             return Err(format!("{} hangs", program.display()).into());
         }
-        // Rarely: it is the only other process that runs.
+        // Polls rarely, as it competes with the measured process.
         thread::sleep(time / 10);
     };
     let mut output = String::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use conformance::compile::{self, Compiled, Kind};
 use conformance::{Package, Result, Runtime, files, package, place};
 
-/// The files that are about what pointsman does not have.
+/// Files that bench features which pointsman lacks.
 const NOT_HERE: [&str; 3] = ["copy", "fs", "signal"];
 
 /// A file of benches, as a program on Tokio and as one on pointsman.
@@ -16,7 +16,8 @@ pub(crate) struct File {
     pub(crate) ours: PathBuf,
 }
 
-/// The folder of the benches: in a given checkout, or beside the package if cargo has taken it from one.
+/// The folder of the benches: in the given checkout, or beside the package if cargo has downloaded it as a Git
+/// dependency.
 pub(crate) fn find(tokio: &Package, given: Option<&Path>) -> Result<PathBuf> {
     let checkout = given.or(tokio.sources.parent());
     let benches = checkout.unwrap_or(Path::new("")).join("benches");
@@ -37,7 +38,7 @@ pub(crate) fn find(tokio: &Package, given: Option<&Path>) -> Result<PathBuf> {
     .into())
 }
 
-/// Compiles all files that are about what pointsman has, twice.
+/// Compiles all files that bench features which pointsman has, twice.
 pub(crate) fn compile(home: &Path, target: &Path, benches: &Path) -> Result<Vec<File>> {
     let mut found = files(benches)?;
     found.retain(|(name, _)| !NOT_HERE.contains(&name.as_str()));

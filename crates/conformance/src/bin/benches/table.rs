@@ -1,8 +1,8 @@
-//! Tells what has come of it: a line for each row, the mean of each file, and of all.
+//! Prints the results: a line for each row, and the mean of each file and of all.
 
 use crate::measure::{Round, Times};
 
-/// Ratios of one row: Tokio's time over that of pointsman, above 1 if pointsman is faster.
+/// Ratios of one row: Tokio's time divided by pointsman's, above 1 if pointsman is faster.
 struct Ratios {
     file: String,
     wall: f64,
@@ -12,7 +12,7 @@ struct Ratios {
 pub(crate) struct Table {
     version: String,
     rows: Vec<Ratios>,
-    /// What pointsman was slower in in each round: the row, and which time.
+    /// The rows in which pointsman was slower in each round, and which time.
     behind: Vec<String>,
     rows_behind: usize,
 }
@@ -49,7 +49,7 @@ fn time(nanoseconds: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The medians of one time over the rounds: Tokio's, ours and of the ratio, with its least and its greatest.
+/// The medians of one time over the rounds: Tokio's, ours and the ratio, with the ratio's minimum and maximum.
 struct Compared {
     theirs: f64,
     ours: f64,
@@ -75,7 +75,7 @@ fn compare(rounds: &[Round], which: impl Fn(&Times) -> f64) -> Compared {
     }
 }
 
-/// Says that a row is behind: in each of enough rounds, or in most.
+/// Says that a row is slower: in each of enough rounds, or in most.
 fn verdict(compared: &Compared) -> &'static str {
     match compared {
         it if it.range.1 < 1.0 && it.rounds >= ENOUGH => "BEHIND",

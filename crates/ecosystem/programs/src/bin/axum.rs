@@ -1,4 +1,4 @@
-//! A web application over TLS with state, JSON and a stream; it ends gracefully in the middle of a request.
+//! A web application over TLS with state, JSON and a stream; shuts down gracefully during a request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,7 +70,7 @@ async fn main() {
     let server = WebServer::start(app(state.clone()), &tls).await;
     let address = server.address;
 
-    // A connection each: what a client does without a pool.
+    // One connection each: a client without a pool.
     let connect = || async {
         let stream = TcpStream::connect(address).await.unwrap();
         let name = "localhost".try_into().unwrap();
@@ -117,7 +117,7 @@ async fn main() {
         StatusCode::NOT_FOUND
     );
 
-    // It ends, but not before the request that it has begun.
+    // Shuts down, but not before the current request is complete.
     let slow = ask("GET", "/slow".to_owned());
     let slow = async {
         let (status, body) = slow.await;

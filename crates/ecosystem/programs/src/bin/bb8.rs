@@ -1,4 +1,4 @@
-//! A pool of connections: more tasks than connections, broken ones that are replaced, a wait that ends, and the reaper.
+//! A connection pool: more tasks than connections, replaced broken connections, a timeout, and the reaper.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ struct Echo {
 struct Connection(TcpStream, bool);
 
 impl Connection {
-    /// Sends bytes, and returns what the server answers.
+    /// Sends bytes, and returns the server's answer.
     async fn ask(&mut self, bytes: [u8; 4]) -> io::Result<[u8; 4]> {
         let mut answer = [0; 4];
         self.0.write_all(&bytes).await?;
@@ -89,7 +89,7 @@ async fn main() {
             most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let answer = connection.ask(number.to_be_bytes()).await.unwrap();
             assert_eq!(u32::from_be_bytes(answer), number);
-            // Each hundredth connection is not used again.
+            // Every hundredth connection is not reused.
             connection.1 = number % 100 == 0;
             inside.fetch_sub(1, Ordering::SeqCst);
         })
@@ -118,7 +118,7 @@ async fn main() {
     drop(only);
     drop(held);
 
-    // The reaper closes those that are idle, except one.
+    // The reaper closes idle connections, except one.
     time::timeout(Duration::from_secs(20), async {
         while pool.state().connections > 1 {
             time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! Streams of HTTP/2 over one connection, larger than its windows, in both directions; one that is reset.
+//! HTTP/2 streams over one connection, larger than its windows, in both directions; one is reset.
 
 use bytes::Bytes;
 use futures::future::join_all;
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 const STREAMS: usize = 20;
 const BYTES: usize = 300_000;
 
-/// Sends what there is, as the windows allow.
+/// Sends the data as the windows allow.
 async fn send(mut stream: SendStream<Bytes>, mut content: Bytes) -> Result<(), h2::Error> {
     while !content.is_empty() {
         stream.reserve_capacity(content.len());

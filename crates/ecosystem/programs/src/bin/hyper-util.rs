@@ -1,4 +1,4 @@
-//! The server that tells HTTP/1.1 and 2 apart and ends gracefully, and the client with a pool.
+//! The server that detects HTTP/1.1 and 2 and shuts down gracefully, and the client with a pool.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -60,7 +60,7 @@ async fn main() {
     };
     let (first, second) = (client(false), client(true));
     for (client, version) in [(&first, Version::HTTP_11), (&second, Version::HTTP_2)] {
-        // Ten at once, twenty times: the connections are there from the second time on.
+        // Ten at once, twenty times: from the second time on the connections exist.
         for round in 0..20 {
             let asked = (0..10).map(|number| async move {
                 let content = format!("{round} {number}").repeat(1_000);

@@ -1,5 +1,5 @@
-//! A server and clients of HTTP/1.1: connections that are kept, pipelined requests, bodies in pieces, an
-//! upgrade, and a client that goes away in the middle.
+//! A server and clients of HTTP/1.1: keep-alive, pipelined requests, chunked bodies, an upgrade, and a client that
+//! disconnects during a request.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -98,7 +98,7 @@ async fn main() {
     });
     futures::future::join_all(clients).await;
 
-    // Two at once, and the end of the connection behind them.
+    // Two at once, followed by the end of the connection.
     let mut stream = TcpStream::connect(address).await.unwrap();
     let twice = "GET /hello HTTP/1.1\r\nhost: a\r\n\r\nGET /hello HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
     stream.write_all(twice.as_bytes()).await.unwrap();
@@ -118,7 +118,7 @@ async fn main() {
     upgraded.read_to_string(&mut text).await.unwrap();
     assert_eq!(text, "pots");
 
-    // Who says half of a header, and no more, is not waited for.
+    // A client that sends half a header is not waited for.
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
         .write_all(b"GET /hello HTTP/1.1\r\nho")

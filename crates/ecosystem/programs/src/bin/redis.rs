@@ -29,7 +29,7 @@ async fn main() -> redis::RedisResult<()> {
                 .incr("together", 1)
                 .query_async(&mut connection)
                 .await?;
-            // Nobody has come between.
+            // No other command came between.
             assert_eq!(second, first + 1);
             redis::RedisResult::Ok(())
         })
@@ -44,7 +44,7 @@ async fn main() -> redis::RedisResult<()> {
     assert_eq!(connection.get::<_, usize>("total").await?, 5_000);
     assert_eq!(connection.get::<_, usize>("together").await?, 100);
 
-    // Who waits for a message on one connection gets what is sent on another.
+    // A connection that waits for a message gets one that is sent on another.
     let mut subscriber = client.get_async_pubsub().await?;
     subscriber.subscribe("news").await?;
     connection.publish::<_, _, ()>("news", "something").await?;

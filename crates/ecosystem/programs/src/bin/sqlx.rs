@@ -1,5 +1,5 @@
-//! Transactions under contention: money that many tasks move is neither lost nor made. In SQLite, and in
-//! Postgres where `DATABASE_URL` says where one is.
+//! Transactions under contention: money that many tasks transfer is neither lost nor created. In SQLite, and in
+//! Postgres if `DATABASE_URL` is set.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ macro_rules! try_database {
                 for turn in 0..MOVES {
                     let (from, to) = ((number + turn) % ACCOUNTS, (number * 3 + turn + 1) % ACCOUNTS);
                     let mut transaction = pool.begin_with($begin).await.unwrap();
-                    // Always in the same order, so that nobody waits for each other.
+                    // Always in the same order, to avoid deadlock.
                     for id in [from.min(to), from.max(to)] {
                         let change = i64::from(id == to) - i64::from(id == from);
                         sqlx::query("UPDATE account SET money = money + $1 WHERE id = $2")
@@ -42,7 +42,7 @@ macro_rules! try_database {
                             .await
                             .unwrap();
                     }
-                    // Each third is taken back: by being dropped, as if its task had been cancelled.
+                    // Every third is rolled back by being dropped, as if its task had been cancelled.
                     match turn % 3 {
                         0 => drop(transaction),
                         _ => transaction.commit().await.unwrap(),

@@ -1,4 +1,5 @@
-//! An echo over TLS: much at once in both directions, a half that is closed, and a client that trusts nobody.
+//! An echo over TLS: much data in both directions at once, a closed half, and a client that does not trust the
+//! certificate.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Lines of many connections, merged into one stream, in pieces and with a limit of time.
+//! Lines of many connections, merged into one stream, in chunks and with a timeout.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn main() -> io::Result<()> {
             let line = line?;
             let (number, line) = line.split_once(' ').unwrap();
             let [number, line] = [number, line].map(|it| it.parse::<usize>().unwrap());
-            // Each connection's in their order.
+            // In order for each connection.
             assert_eq!(next[number], line);
             next[number] += 1;
         }

@@ -1,4 +1,4 @@
-//! An echo of web sockets: texts, binaries, a ping and a proper end.
+//! A web socket echo: texts, binaries, a ping and a proper close.
 
 use futures::{SinkExt, StreamExt};
 use tokio::net::{TcpListener, TcpStream};

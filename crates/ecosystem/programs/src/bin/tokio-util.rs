@@ -1,5 +1,5 @@
-//! A server whose protocol is a codec of our own, over TCP; its tasks are cancelled and waited for. A file is
-//! sent over a length-delimited codec.
+//! A server with its own codec over TCP, whose tasks are cancelled and awaited. A file is sent over a length-delimited
+//! codec.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use tokio_util::io::{ReaderStream, StreamReader};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A kind, a length and as many numbers.
+/// A kind, a length and that many numbers.
 struct Numbers;
 
 impl Decoder for Numbers {
@@ -96,7 +96,7 @@ async fn main() -> io::Result<()> {
             }
             io::Result::Ok(())
         };
-        // It stays open: the server ends it.
+        // Stays open: the server closes it.
         let (sink, ()) = tokio::try_join!(sent, received)?;
         io::Result::Ok((sink, answers))
     });
@@ -107,7 +107,7 @@ async fn main() -> io::Result<()> {
         assert!(answers.next().await.is_none());
     }
 
-    // Something wrong is an error, and ends the stream.
+    // Invalid data is an error, and ends the stream.
     let mut framed = Framed::new(io::Cursor::new(b"wrong".to_vec()), Numbers);
     let error = framed.next().await.unwrap().unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);

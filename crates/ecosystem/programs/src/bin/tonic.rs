@@ -1,5 +1,5 @@
-//! A bidirectional stream: the sums of what was sent so far. The service is written by hand, where a build
-//! script would need a compiler of its own.
+//! A bidirectional stream of running sums. The service is written by hand, as a build script would need a protobuf
+//! compiler.
 
 use std::convert::Infallible;
 use std::future::Ready;

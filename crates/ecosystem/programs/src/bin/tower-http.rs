@@ -1,4 +1,4 @@
-//! A server of files with compression, a limit of time and of size, against clients that want it so.
+//! A file server with compression, a timeout and a size limit, with clients that exceed them.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn main() {
         .fallback_service(ServeDir::new(&folder))
         .layer(layers);
 
-    // Within one process: without a connection between.
+    // Within one process, without a connection.
     let inside = |request: Request<Body>| {
         let mut service = ServiceBuilder::new()
             .layer(DecompressionLayer::new())
@@ -70,7 +70,7 @@ async fn main() {
         .unwrap();
     assert_eq!(inside(large).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
 
-    // And over TLS, compressed as a client from outside asks for it.
+    // And over TLS, compressed as an external client requests it.
     let tls = Tls::new(&["h2"]);
     let server = WebServer::start(app.clone(), &tls).await;
     let client = reqwest::Client::builder()

@@ -1,4 +1,4 @@
-//! A service behind a buffer, a limit of time, of rate and of how many at once, with retries and load shedding.
+//! A service behind a buffer, a timeout, a rate limit and a concurrency limit, with retries and load shedding.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::time;
 use tower::retry::Policy;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt, service_fn};
 
-/// Once more after a failure, so many times.
+/// Retries after a failure, this many times.
 #[derive(Clone)]
 struct Again(usize);
 
@@ -40,7 +40,7 @@ async fn main() {
             most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             time::sleep(Duration::from_millis(1)).await;
             inside.fetch_sub(1, Ordering::SeqCst);
-            // Each third call fails.
+            // Every third call fails.
             match calls.fetch_add(1, Ordering::SeqCst) % 3 {
                 2 => Err(BoxError::from("by chance")),
                 _ => Ok(number * 2),

@@ -1,14 +1,14 @@
-//! Reads of what the system has in memory, without a job.
+//! Reads from the page cache, without a job.
 //!
-//! Linux can be asked for the bytes that it can give at once, from the page cache, and says so if there are
-//! none. That is how most reads end, and costs a copy: a job costs two and wakes two threads.
+//! Linux can be asked for the bytes that it can return without waiting for the disk, and reports if there are none.
+//! Most reads end this way, which costs one copy; a job costs two copies and wakes two threads.
 //!
-//! Invariant: nothing is concluded from a read that brings nothing. A job does it again, which waits if it
-//! must, and tells the end and the errors. It is not asked while bytes of an earlier read are there, nor for a
-//! file that has a [clone](super::File::try_clone): while the job of one reads or writes, it has the position
-//! that they share, and Linux lets all others wait for that.
+//! Invariant: a read that returns no bytes decides nothing; a job repeats it, waits if it must, and reports the end of
+//! the file and errors. The cache is not asked while bytes of an earlier read are buffered, nor for a
+//! [cloned](super::File::try_clone) file: the clones share one position, which the job of one holds while it reads or
+//! writes, and Linux makes the others wait for it.
 //!
-//! Cost: a system call and its copy.
+//! Cost: one system call and its copy.
 
 use std::fs::File;
 use std::io;
@@ -18,32 +18,32 @@ use std::task::{Context, Poll, ready};
 use crate::io::ReadBuf;
 use crate::task::coop;
 
-/// So many bytes count as one operation of those that a task may do in its turn: a copy of many is long.
-const TURN: usize = 64 * 1024;
+/// Bounds what a task copies in one turn: each full 64 KiB uses one unit of its budget, as one operation does.
+const BYTES_PER_OPERATION: usize = 64 * 1024;
 
-/// Whether the system can be asked like this. It cannot for some file systems, nor in some sandboxes.
+/// Whether the file supports such reads. Some file systems and sandboxes do not.
 #[derive(Debug)]
 pub(super) struct CachedReads {
-    are_supported: bool,
+    is_supported: bool,
 }
 
 impl CachedReads {
-    /// A file that was opened without the page cache (`O_DIRECT`) waits for the disk whatever it is asked.
+    /// A file opened without the page cache (`O_DIRECT`) waits for the disk in any case.
     pub(super) fn of(file: &File) -> Self {
-        // SAFETY: it takes no pointers.
+        // SAFETY: `file` keeps the descriptor open; F_GETFL takes no pointer.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
         Self {
-            are_supported: flags & libc::O_DIRECT == 0,
+            is_supported: flags & libc::O_DIRECT == 0,
         }
     }
 
-    /// Lets every read take a job.
+    /// Makes every read take a job.
     #[cfg(all(test, not(loom)))]
-    pub(super) fn give_up(&mut self) {
-        self.are_supported = false;
+    pub(super) fn disable(&mut self) {
+        self.is_supported = false;
     }
 
-    /// Reads at most `max` bytes at the file's position. Whether there were any; if not, a job has to.
+    /// Reads at most `max` bytes at the file's position. Returns false if there were none: a job must read.
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -51,7 +51,7 @@ impl CachedReads {
         dst: &mut ReadBuf<'_>,
         max: usize,
     ) -> Poll<bool> {
-        if !self.are_supported {
+        if !self.is_supported {
             return Poll::Ready(false);
         }
         let proceed = ready!(coop::poll_proceed(cx));
@@ -59,7 +59,7 @@ impl CachedReads {
             return Poll::Ready(false);
         };
         proceed.made_progress();
-        for _ in 0..len / TURN {
+        for _ in 0..len / BYTES_PER_OPERATION {
             match coop::poll_proceed(cx) {
                 Poll::Ready(proceed) => proceed.made_progress(),
                 Poll::Pending => break,
@@ -69,15 +69,16 @@ impl CachedReads {
     }
 
     fn read(&mut self, file: &File, dst: &mut ReadBuf<'_>, max: usize) -> Option<usize> {
-        // SAFETY: the system only writes there.
+        // SAFETY: the system call below only writes initialized bytes to the slice.
         let room = unsafe { dst.unfilled_mut() };
         let part = libc::iovec {
             iov_base: room.as_mut_ptr().cast(),
             iov_len: room.len().min(max),
         };
-        // At the file's position, which the system takes from -1 and moves on.
+        // An offset of -1 means the file's position, which the call advances.
         let (low, high): (libc::c_long, libc::c_long) = (-1, -1);
-        // SAFETY: `part` is memory that is lent for this call. By its number, as some C libraries lack it.
+        // SAFETY: `part` points to the unfilled part of `dst`, which is borrowed for the call and at least `iov_len`
+        // long; `file` keeps the descriptor open. Called by number, as some C libraries lack the function.
         let len = unsafe {
             libc::syscall(
                 libc::SYS_preadv2,
@@ -91,12 +92,12 @@ impl CachedReads {
         };
         if len < 0 {
             let error = io::Error::last_os_error().raw_os_error();
-            self.are_supported &=
+            self.is_supported &=
                 !matches!(error, Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM));
         }
         // 0 is not always the end: Linux 5.9 and 5.10 also return it where they should return EAGAIN.
         let len = usize::try_from(len).ok().filter(|len| *len > 0)?;
-        // SAFETY: the system has written so many.
+        // SAFETY: the system call has written the first `len` bytes.
         unsafe { dst.assume_init(len) };
         dst.advance(len);
         Some(len)

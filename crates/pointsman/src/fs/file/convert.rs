@@ -1,4 +1,4 @@
-//! Files from what the system calls one, and back.
+//! Conversions between files, descriptors and handles.
 
 use std::fs::File as StdFile;
 #[cfg(unix)]
@@ -45,7 +45,7 @@ macro_rules! system_handle {
         #[cfg($system)]
         impl $from_raw for File {
             unsafe fn $from_raw_fn(raw: $raw) -> Self {
-                // SAFETY: the caller's promise is the same.
+                // SAFETY: the caller guarantees what this function asks, which is the same.
                 Self::from_std(unsafe { StdFile::$from_raw_fn(raw) })
             }
         }

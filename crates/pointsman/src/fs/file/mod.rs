@@ -1,9 +1,9 @@
 //! [`File`]: a file that is read and written by tasks.
 //!
-//! Invariant: what goes by the position, or changes what is read, waits for the job that runs: there is one at
-//! a time, and the pump has it. Nobody loses the error of a write, or the bytes of a read that was cancelled.
+//! Invariant: operations that depend on the position, or change the file's contents, wait for the running job. There is
+//! at most one, owned by the pump. Neither the error of a write nor the bytes of a cancelled read are lost.
 //!
-//! Cost: see [`blocking`](crate::io::blocking); on Linux, for most reads a system call in place.
+//! Cost: see [`blocking`](crate::io::blocking); on Linux most reads are one system call without a job.
 
 #[cfg(target_os = "linux")]
 mod cached;
@@ -24,26 +24,25 @@ use super::OpenOptions;
 use crate::io::blocking::{MAX_BUF_SIZE, Pump, Source};
 use crate::sync::Mutex;
 
-/// A file, read and written by the traits of [`io`](crate::io): [`AsyncRead`](crate::io::AsyncRead),
-/// [`AsyncWrite`](crate::io::AsyncWrite), [`AsyncSeek`](crate::io::AsyncSeek).
+/// An open file, read and written through [`AsyncRead`](crate::io::AsyncRead), [`AsyncWrite`](crate::io::AsyncWrite)
+/// and [`AsyncSeek`](crate::io::AsyncSeek).
 ///
-/// Systems let files block, so what is done with one is done by a thread for blocking work. That costs more
-/// than the copy of a few kilobytes: read and write much at a time. For whole files there are
-/// [`read`](super::read) and [`write()`](super::write()).
+/// Operating systems provide blocking file operations, so they run on threads for blocking work. A handover costs more
+/// than copying a few kilobytes: read and write in large pieces. For whole files use [`read`](super::read) and
+/// [`write()`](super::write()).
 ///
-/// **Reads** bring at most [`max_buf_size`](Self::max_buf_size), and may bring less than there is. On Linux
-/// they take no thread where the system has the bytes in memory. Otherwise, if a read is cancelled, its job is
-/// not: what it brings is there for the next read, and a write or a seek goes back to where the reader was. So
-/// nothing is lost.
+/// **Reads** return at most [`max_buf_size`](Self::max_buf_size) bytes, and may return fewer than are left. On Linux a
+/// read from the page cache needs no thread. Cancelling a read does not cancel its job: its bytes are buffered for the
+/// next read, and a write or a seek first returns to the reader's position. No bytes are lost.
 ///
-/// **Writes** are over when their bytes are copied, at most [`max_buf_size`](Self::max_buf_size), while a job
-/// writes them. The next write waits for it and tells its error, and so does `AsyncWriteExt::flush`: **flush
-/// before the file is dropped**. Accepted bytes are always written, even if the file is dropped or the runtime shuts
-/// down at once, but an error is then not reported. A write that is cancelled
-/// while it waits for the one before has written nothing. What was flushed the system has; for the disk
-/// there are [`sync_all`](Self::sync_all) and [`sync_data`](Self::sync_data).
+/// **Writes** are complete when at most [`max_buf_size`](Self::max_buf_size) bytes have been copied; a job writes them.
+/// The next write, or `AsyncWriteExt::flush`, waits for the job and returns its error: **flush the file before dropping
+/// it**. Accepted bytes are always written, even if the file is dropped or the runtime shuts down at once, but the
+/// error is then not reported. A write that is cancelled while it waits for the previous one has written nothing.
+/// Flushed data has reached the operating system; to reach the disk use [`sync_all`](Self::sync_all) or
+/// [`sync_data`](Self::sync_data).
 ///
-/// **Seeks** set the one position that reads and writes share, and wait for what runs.
+/// **Seeks** set the position that reads and writes share, and wait for the running job.
 ///
 /// ```
 /// use pointsman::fs::File;
@@ -65,19 +64,19 @@ pub struct File {
     pump: Mutex<Pump>,
     #[cfg(target_os = "linux")]
     cached: cached::CachedReads,
-    /// Another file has the same position. A job of that one may have it for long.
+    /// Whether a clone shares the position. The clone's job may hold it for long.
     is_cloned: AtomicBool,
     max_buf_size: usize,
 }
 
-// SAFETY: the system writes into the buffer, and says how much.
+// SAFETY: `File::read` writes to the buffer by one system call, without reading it, and returns how much it wrote.
 unsafe impl Source for Arc<StdFile> {}
 
 impl File {
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// As of [`std::fs::File::open`].
+    /// Those of [`std::fs::File::open`].
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -91,10 +90,10 @@ impl File {
         Self::options().read(true).open(path).await
     }
 
-    /// Opens a file to write it, which is made, or emptied if there is one.
+    /// Opens a file for writing; creates it, or truncates it if it exists.
     ///
     /// # Errors
-    /// As of [`std::fs::File::create`].
+    /// Those of [`std::fs::File::create`].
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -111,10 +110,10 @@ impl File {
         options.open(path).await
     }
 
-    /// Makes a file to read and write it. There must be none.
+    /// Creates a file for reading and writing; fails if it exists.
     ///
     /// # Errors
-    /// As of [`std::fs::File::create_new`]: [`io::ErrorKind::AlreadyExists`] if there is one.
+    /// Those of [`std::fs::File::create_new`]: [`io::ErrorKind::AlreadyExists`] if there is one.
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -129,7 +128,7 @@ impl File {
         options.open(path).await
     }
 
-    /// How to open a file: [`OpenOptions::new`].
+    /// Returns new options, as [`OpenOptions::new`] does.
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -143,7 +142,7 @@ impl File {
         OpenOptions::new()
     }
 
-    /// A file of the standard library. Nothing is read or written.
+    /// Converts a file of the standard library.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -162,19 +161,19 @@ impl File {
         }
     }
 
-    /// Waits until the read or write that runs is over. The error of a write is kept for the next.
+    /// Waits until the running read or write is complete. The error of a write is kept for the next.
     async fn settle(&self) {
         self.pump.lock().await.settle().await;
     }
 
-    /// Another handle of the same opened file, with the same position and the same
-    /// [`max_buf_size`](Self::max_buf_size). It waits until the read or write that runs is over.
+    /// Clones the handle: both share the open file, its position and [`max_buf_size`](Self::max_buf_size). Waits until
+    /// the running read or write is complete.
     ///
-    /// What this handle has read and not taken stays with it. From now on every read and seek of both takes a
+    /// Bytes that this handle has buffered stay with it. From now on every read and seek of both handles takes a
     /// thread.
     ///
     /// # Errors
-    /// As of [`std::fs::File::try_clone`].
+    /// Those of [`std::fs::File::try_clone`].
     ///
     /// ```
     /// use pointsman::fs::File;
@@ -199,12 +198,12 @@ impl File {
         Ok(file)
     }
 
-    /// The file of the standard library, when the read or write that runs is over.
+    /// Converts to a file of the standard library, once the running read or write is complete.
     ///
-    /// What was read and not taken, and the error of a write that nobody asked for, are lost.
+    /// Discards buffered bytes and the unreported error of a write.
     ///
     /// # Panics
-    /// If one of the other operations was cancelled and still runs.
+    /// If a cancelled operation still runs.
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -219,10 +218,10 @@ impl File {
         Arc::try_unwrap(self.std).expect("Arc::try_unwrap failed")
     }
 
-    /// The file of the standard library, if nothing runs; otherwise this file.
+    /// Converts to a file of the standard library, unless an operation runs.
     ///
     /// # Errors
-    /// The file itself, if something runs.
+    /// Returns the file itself if an operation runs.
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -243,12 +242,12 @@ impl File {
         }
     }
 
-    /// At most so many bytes are read or written at once from now on. Unless it is called, 2 MB.
+    /// Sets the maximum number of bytes of one read or write. Default 2 MiB.
     ///
-    /// The file keeps a buffer as large as the largest read or write so far, up to this.
+    /// The file keeps a buffer of the size of the largest read or write so far, up to this maximum.
     ///
     /// # Panics
-    /// If it is 0.
+    /// If `max_buf_size` is 0.
     ///
     /// ```
     /// use pointsman::fs::File;
@@ -266,7 +265,7 @@ impl File {
         self.max_buf_size = max_buf_size;
     }
 
-    /// At most so many bytes are read or written at once.
+    /// Returns the maximum number of bytes of one read or write.
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -280,7 +279,7 @@ impl File {
     }
 }
 
-/// Goes back to where the reader is.
+/// Returns to the reader's position.
 fn rewind(mut file: &StdFile, unread: usize) -> io::Result<()> {
     match unread {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The traits of `io` for files.
+//! `AsyncRead`, `AsyncWrite` and `AsyncSeek` of files.
 
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
 use std::pin::Pin;
@@ -57,7 +57,7 @@ impl AsyncWrite for File {
         true
     }
 
-    /// Waits until what was written has reached the system, though not the disk.
+    /// Waits until all writes have reached the operating system, not necessarily the disk.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.get_mut().pump.get_mut().poll_written(cx)
     }
@@ -77,7 +77,7 @@ impl AsyncSeek for File {
             (&*std).seek(position)
         };
         match position {
-            // A file system may have to ask its server where the end is.
+            // A network file system may have to ask its server for the end of the file.
             SeekFrom::End(_) => pump.start_seek(seek),
             SeekFrom::Start(_) | SeekFrom::Current(_) if *this.is_cloned.get_mut() => {
                 pump.start_seek(seek)

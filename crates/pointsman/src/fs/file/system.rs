@@ -1,4 +1,4 @@
-//! What the system is asked to do with a file as a whole.
+//! Operations on a file as a whole.
 
 use std::fs::{File as StdFile, Metadata, Permissions};
 use std::future::poll_fn;
@@ -10,12 +10,12 @@ use super::{File, rewind};
 use crate::fs::{FileTimes, asyncify};
 
 impl File {
-    /// Waits until what was written, and what the system knows about the file, is on the disk.
+    /// Waits until all data and metadata have reached the disk.
     ///
-    /// That the write itself has failed is told by the next write or flush, not here.
+    /// The error of an earlier write is reported by the next write or flush, not here.
     ///
     /// # Errors
-    /// As of [`std::fs::File::sync_all`].
+    /// Those of [`std::fs::File::sync_all`].
     ///
     /// ```
     /// use pointsman::fs::File;
@@ -35,11 +35,11 @@ impl File {
         self.run(StdFile::sync_all).await
     }
 
-    /// As [`sync_all`](Self::sync_all), except that what is not needed to read the bytes again, such as the
-    /// time of the change, may come later.
+    /// Like [`sync_all`](Self::sync_all), without metadata that is not needed to read the data, such as the
+    /// modification time.
     ///
     /// # Errors
-    /// As of [`std::fs::File::sync_data`].
+    /// Those of [`std::fs::File::sync_data`].
     ///
     /// ```
     /// use pointsman::fs::File;
@@ -59,11 +59,11 @@ impl File {
         self.run(StdFile::sync_data).await
     }
 
-    /// Cuts the file off at so many bytes, or appends zeros up to there. The position stays, also behind the
-    /// end. A call that is cancelled goes on, once it has begun.
+    /// Truncates or extends the file to `size` bytes; the extension is filled with zeros. The position stays, even
+    /// beyond the end. A cancelled call that has begun still completes.
     ///
     /// # Errors
-    /// As of [`std::fs::File::set_len`].
+    /// Those of [`std::fs::File::set_len`].
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -87,10 +87,10 @@ impl File {
         poll_fn(|cx| pump.poll_sought(cx)).await.map(drop)
     }
 
-    /// What the system knows about the file. It does not wait for the write that runs.
+    /// Returns the file's metadata. Does not wait for a running write.
     ///
     /// # Errors
-    /// As of [`std::fs::File::metadata`].
+    /// Those of [`std::fs::File::metadata`].
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -103,10 +103,10 @@ impl File {
         self.run(StdFile::metadata).await
     }
 
-    /// Changes who may do what with the file.
+    /// Changes the file's permissions.
     ///
     /// # Errors
-    /// As of [`std::fs::File::set_permissions`].
+    /// Those of [`std::fs::File::set_permissions`].
     ///
     /// ```
     /// # use pointsman::fs::File;
@@ -124,10 +124,10 @@ impl File {
         self.run(move |std| std.set_permissions(perm)).await
     }
 
-    /// Changes the times of the file, after the read or write that runs.
+    /// Changes the file's timestamps, after the running read or write.
     ///
     /// # Errors
-    /// As of [`std::fs::File::set_times`].
+    /// Those of [`std::fs::File::set_times`].
     ///
     /// ```
     /// use std::time::SystemTime;
@@ -146,10 +146,10 @@ impl File {
         self.run(move |std| std.set_times(times.into_std())).await
     }
 
-    /// Changes the time of the last change, after the read or write that runs.
+    /// Changes the file's modification time, after the running read or write.
     ///
     /// # Errors
-    /// As of [`std::fs::File::set_modified`].
+    /// Those of [`std::fs::File::set_modified`].
     ///
     /// ```
     /// use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! Reads that take a job, of a file that can be written too.
+//! Reads by jobs, of a file that is also written.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, SeekFrom};
@@ -37,7 +37,7 @@ async fn seek(file: &mut File, to: SeekFrom) -> u64 {
     seek.await.unwrap()
 }
 
-/// A read of 6 bytes, whose job gets no thread until it was cancelled.
+/// Cancels a read of 6 bytes before its job gets a thread.
 fn cancel_read(file: &mut File) {
     let (go, wait) = mpsc::channel::<()>();
     drop(spawn_blocking(move || wait.recv()));
@@ -47,7 +47,7 @@ fn cancel_read(file: &mut File) {
     drop(go);
 }
 
-/// Lets each test have a file of `0123456789` whose reads take jobs.
+/// Runs a test with a file of `0123456789` whose reads take jobs, and returns its contents.
 fn with_file<F: Future<Output = File>>(test: impl FnOnce(File) -> F) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("file");
@@ -60,7 +60,7 @@ fn with_file<F: Future<Output = File>>(test: impl FnOnce(File) -> F) -> Vec<u8> 
         #[cfg_attr(not(target_os = "linux"), expect(unused_mut))]
         let mut file = file.unwrap();
         #[cfg(target_os = "linux")]
-        file.cached.give_up();
+        file.cached.disable();
         drop(test(file).await);
     });
     std::fs::read(&path).unwrap()
@@ -74,7 +74,7 @@ fn a_write_goes_where_the_reader_is() {
         cancel_read(&mut file);
         write(&mut file, b"abc").await;
         assert_eq!(read(&mut file, 2).await, b"56");
-        // Also if part of what was read ahead was taken.
+        // Also if some of the buffered bytes were read.
         cancel_read(&mut file);
         assert_eq!(read(&mut file, 1).await, b"7");
         write(&mut file, b"d").await;
@@ -93,7 +93,7 @@ fn a_seek_and_a_new_length_forget_what_was_read_ahead() {
         assert_eq!(read(&mut file, 9).await, b"0123");
         assert_eq!(seek(&mut file, SeekFrom::Start(0)).await, 0);
         cancel_read(&mut file);
-        // One that runs has to be waited for.
+        // The running job must end first.
         let error = Pin::new(&mut file).start_seek(SeekFrom::Start(0));
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::Other);
         file.sync_all().await.unwrap();

@@ -1,4 +1,4 @@
-//! A TCP socket that others connect to.
+//! A listening TCP socket.
 
 use std::fmt;
 use std::io;
@@ -29,23 +29,19 @@ pub struct TcpListener {
     io: PollEvented<mio::net::TcpListener>,
 }
 
-socket! {
-    TcpListener, std::net::TcpListener, mio::net::TcpListener,
-    "use pointsman::net::TcpListener;",
-    "    let socket = std::net::TcpListener::bind(\"127.0.0.1:0\")?;"
-}
+socket!(TcpListener, std::net::TcpListener, mio::net::TcpListener);
 
 impl TcpListener {
-    /// Listens at the first of the addresses that can be bound. Port 0 takes one that is free.
+    /// Binds and listens at the first address that can be bound. Port 0 selects a free port.
     ///
-    /// On Unix the address can be bound again at once after a listener has gone (`SO_REUSEADDR`). 1,024 connections
-    /// may wait to be accepted; [`TcpSocket`](crate::net::TcpSocket) sets other values.
+    /// On Unix, `SO_REUSEADDR` is set, so that the address can be bound again at once after a listener has closed. The
+    /// backlog is 1,024 connections; [`TcpSocket`](crate::net::TcpSocket) sets other values.
     ///
     /// # Errors
-    /// That of the last address; `InvalidInput` if there is none.
+    /// That of the last address; `InvalidInput` if there is no address.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::TcpListener;
@@ -61,14 +57,63 @@ impl TcpListener {
         first_of(addr, |addr| Self::new(mio::net::TcpListener::bind(addr)?)).await
     }
 
-    /// Waits for the next connection: the stream, and the peer's address. Any number of tasks may wait.
+    /// Registers a [`std::net::TcpListener`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
     ///
     /// # Errors
-    /// The system's, such as when no more descriptors may be open, or a connection has failed before it was
-    /// accepted: the listener lives on, and may be asked again. If the runtime that it belongs to ends.
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
     ///
-    /// # Cancellation
-    /// Giving up is safe: no connection is lost.
+    /// # Panics
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::TcpListener;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let socket = std::net::TcpListener::bind("127.0.0.1:0")?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = TcpListener::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::net::TcpListener) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::TcpListener::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::net::TcpListener`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::TcpListener;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let socket = std::net::TcpListener::bind("127.0.0.1:0")?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = TcpListener::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::net::TcpListener> {
+        self.io.into_inner().map(std::net::TcpListener::from)
+    }
+
+    /// Accepts the next connection, and returns its stream and the peer's address. Any number of tasks may wait.
+    ///
+    /// # Errors
+    /// The system's, for example if too many descriptors are open or a connection failed before it was accepted; the
+    /// listener remains usable. If the runtime that the socket belongs to shuts down.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: no connection is lost.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -90,7 +135,7 @@ impl TcpListener {
         Ok((TcpStream::accepted(stream)?, addr))
     }
 
-    /// As [`accept`](Self::accept), for futures that are written by hand. Of all that poll only the last one is woken.
+    /// Polls [`accept`](Self::accept). Only the task that polled last is woken.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -111,7 +156,7 @@ impl TcpListener {
         Poll::Ready(Ok((TcpStream::accepted(stream)?, addr)))
     }
 
-    /// The address that it listens at.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::TcpListener;
@@ -127,8 +172,25 @@ impl TcpListener {
         self.io.local_addr()
     }
 
-    ttl_methods! {
-        "use pointsman::net::TcpListener;",
-        "    let socket = TcpListener::bind(\"127.0.0.1:0\").await?;"
+    /// Returns the number of hops that a packet may take (`IP_TTL`).
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.source().ttl()
+    }
+
+    /// Sets the number of hops that a packet may take.
+    ///
+    /// ```
+    /// use pointsman::net::TcpListener;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = TcpListener::bind("127.0.0.1:0").await?;
+    ///     socket.set_ttl(100)?;
+    ///     assert_eq!(socket.ttl()?, 100);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.source().set_ttl(ttl)
     }
 }

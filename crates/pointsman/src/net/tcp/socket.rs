@@ -1,15 +1,14 @@
-//! A TCP socket that is neither connected nor listens yet.
+//! A TCP socket that is neither connected nor listening.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::net::{TcpListener, TcpStream};
 
-/// A TCP socket that is neither connected nor listens yet, for options that have to be set before.
+/// A TCP socket that is neither connected nor listening, for options that must be set before.
 ///
 /// ```
 /// use pointsman::net::TcpSocket;
@@ -31,7 +30,7 @@ pub struct TcpSocket {
 }
 
 impl TcpSocket {
-    /// A socket for IPv4.
+    /// Creates a socket for IPv4.
     ///
     /// ```
     /// # use pointsman::net::TcpSocket;
@@ -41,7 +40,7 @@ impl TcpSocket {
         Self::new(Domain::IPV4)
     }
 
-    /// A socket for IPv6.
+    /// Creates a socket for IPv6.
     ///
     /// ```no_run
     /// # use pointsman::net::TcpSocket;
@@ -61,8 +60,8 @@ impl TcpSocket {
         &self.inner
     }
 
-    /// Takes over a socket of the standard library's that is not connected yet, such as one whose options were set
-    /// there. It has to be in non-blocking mode.
+    /// Converts an unconnected socket of the standard library, for example one with options set there. It must be in
+    /// non-blocking mode.
     ///
     /// ```
     /// use pointsman::net::TcpSocket;
@@ -82,10 +81,10 @@ impl TcpSocket {
         }
     }
 
-    /// Binds it to an address. Port 0 takes one that is free.
+    /// Binds the socket to an address. Port 0 selects a free port.
     ///
     /// # Errors
-    /// The system's, such as that the address is in use.
+    /// The system's, for example if the address is in use.
     ///
     /// ```
     /// # use pointsman::net::TcpSocket;
@@ -98,16 +97,16 @@ impl TcpSocket {
         self.inner.bind(&addr.into())
     }
 
-    /// Connects it.
+    /// Connects the socket.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the connection is given up too.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call abandons the connection attempt.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpSocket};
@@ -127,13 +126,13 @@ impl TcpSocket {
         TcpStream::connecting(mio::net::TcpStream::from_std(self.inner.into())).await
     }
 
-    /// Listens. `backlog` is how many connections may wait to be accepted; the system may allow fewer.
+    /// Listens for connections. `backlog` bounds the connections that wait to be accepted; the system may lower it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::TcpSocket;
@@ -154,7 +153,7 @@ impl TcpSocket {
         TcpListener::new(mio::net::TcpListener::from_std(self.inner.into()))
     }
 
-    /// Its own address.
+    /// Returns the local address.
     ///
     /// ```
     /// # use pointsman::net::TcpSocket;
@@ -172,7 +171,7 @@ impl TcpSocket {
         })
     }
 
-    /// Takes out the error that the system has noted since somebody asked last (`SO_ERROR`).
+    /// Returns and clears the socket's pending error (`SO_ERROR`).
     ///
     /// ```
     /// # use pointsman::net::TcpSocket;
@@ -182,45 +181,9 @@ impl TcpSocket {
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.inner.take_error()
     }
-
-    switch_methods! {
-        "use pointsman::net::TcpSocket;", "TcpSocket::new_v4()?";
-        set_keepalive => set_keepalive, keepalive => keepalive,
-            "a connection on which nothing happens is checked now and then (`SO_KEEPALIVE`)";
-        set_reuseaddr => set_reuse_address, reuseaddr => reuse_address,
-            "an address can be bound that was in use a moment ago (`SO_REUSEADDR`)";
-        #[cfg(all(
-            unix,
-            not(any(
-                target_os = "illumos",
-                target_os = "nuttx",
-                target_os = "solaris",
-            ))
-        ))]
-        set_reuseport => set_reuse_port, reuseport => reuse_port,
-            "several sockets can be bound to one address (`SO_REUSEPORT`)";
-        set_nodelay => set_tcp_nodelay, nodelay => tcp_nodelay,
-            "small segments are sent at once (`TCP_NODELAY`)";
-    }
-
-    buffer_size_methods! {
-        set_send_buffer_size, send_buffer_size, "sent (`SO_SNDBUF`)";
-        set_recv_buffer_size, recv_buffer_size, "received (`SO_RCVBUF`)";
-    }
-
-    linger_methods! {
-        "use pointsman::net::TcpSocket;",
-        "    let socket = TcpSocket::new_v4()?;"
-    }
-
-    packet_methods! {
-        "use pointsman::net::TcpSocket;",
-        "    let socket = TcpSocket::new_v4()?;",
-        "    let socket = TcpSocket::new_v6()?;"
-    }
 }
 
-/// Whether a connection attempt has begun and goes on.
+/// Whether the error means that a connection attempt has begun and is in progress.
 fn is_in_progress(error: &io::Error) -> bool {
     #[cfg(unix)]
     return error.raw_os_error() == Some(libc::EINPROGRESS);
@@ -243,12 +206,12 @@ mod unix {
     use super::{Socket, TcpSocket};
 
     impl FromRawFd for TcpSocket {
-        /// Takes over a descriptor, which has to be of a TCP socket in non-blocking mode.
+        /// Takes ownership of a descriptor, which must be a TCP socket in non-blocking mode.
         ///
         /// # Safety
-        /// The descriptor is open, and nobody else's.
+        /// The descriptor is open, and the caller gives up its ownership.
         unsafe fn from_raw_fd(fd: RawFd) -> Self {
-            // SAFETY: the caller has promised it.
+            // SAFETY: the caller guarantees that the descriptor or socket is open and gives up its ownership.
             let inner = unsafe { Socket::from_raw_fd(fd) };
             Self { inner }
         }
@@ -268,12 +231,12 @@ mod windows {
     use super::{Socket, TcpSocket};
 
     impl FromRawSocket for TcpSocket {
-        /// Takes over a socket, which has to be of TCP and in non-blocking mode.
+        /// Takes ownership of a socket, which must be a TCP socket in non-blocking mode.
         ///
         /// # Safety
-        /// The socket is open, and nobody else's.
+        /// The socket is open, and the caller gives up its ownership.
         unsafe fn from_raw_socket(socket: RawSocket) -> Self {
-            // SAFETY: the caller has promised it.
+            // SAFETY: the caller guarantees that the descriptor or socket is open and gives up its ownership.
             let inner = unsafe { Socket::from_raw_socket(socket) };
             Self { inner }
         }

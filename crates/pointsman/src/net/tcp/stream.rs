@@ -1,24 +1,22 @@
-//! A TCP connection.
+//! A TCP stream.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::super::addr::{no_address, to_socket_addrs};
 use super::super::fill::fill;
-#[cfg(feature = "io-util")]
-use super::super::fill::fill_buf;
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::io::{AsyncRead, AsyncWrite, Interest, PollEvented, ReadBuf, Ready};
 use crate::net::ToSocketAddrs;
 
-/// A TCP connection, which is read and written by [`AsyncRead`] and [`AsyncWrite`].
+/// A TCP connection, which implements [`AsyncRead`] and [`AsyncWrite`].
 ///
-/// [`split`](Self::split) and [`into_split`](Self::into_split) let two tasks read and write it. Shutting it down, or
-/// dropping the half that writes, ends the writing; dropping it closes the connection, in the background: what was
-/// written is still sent.
+/// [`split`](Self::split) and [`into_split`](Self::into_split) let two tasks read and write it. Shutdown, and dropping
+/// the writing half, shut down the writing. Dropping the stream closes the connection in the background: written data
+/// is still sent.
 ///
 /// ```
 /// use pointsman::net::{TcpListener, TcpStream};
@@ -41,24 +39,19 @@ pub struct TcpStream {
     io: PollEvented<mio::net::TcpStream>,
 }
 
-socket! {
-    TcpStream, std::net::TcpStream, mio::net::TcpStream,
-    "use pointsman::net::TcpStream;",
-    "    let listener = std::net::TcpListener::bind(\"127.0.0.1:0\")?;
-    let socket = std::net::TcpStream::connect(listener.local_addr()?)?;"
-}
+socket!(TcpStream, std::net::TcpStream, mio::net::TcpStream);
 
 impl TcpStream {
-    /// Connects to the first of the addresses that takes the connection, one after the other.
+    /// Connects to the first address that accepts the connection, trying one after the other.
     ///
     /// # Errors
-    /// That of the last address; `InvalidInput` if there is none.
+    /// That of the last address; `InvalidInput` if there is no address.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the connection is given up too.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call abandons the connection attempt.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -83,76 +76,91 @@ impl TcpStream {
         Err(no_address(last))
     }
 
-    connection_methods!(mio::net::TcpStream);
-
-    ready_method! {
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let listener = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(listener.local_addr()?).await?;",
-        writer, WRITABLE, is_writable
-    }
-
-    readable_method! {
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let listener = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(listener.local_addr()?).await?;
-    let (reader, _) = listener.accept().await?;",
-        "    writer.try_write(b\"ping\")?;",
-        try_read
-    }
-
-    writable_method! {
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let reader = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(reader.local_addr()?).await?;",
-        try_write
-    }
-
-    poll_read_ready_method! {
-        poll_read_ready,
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let listener = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(listener.local_addr()?).await?;
-    let (reader, _) = listener.accept().await?;",
-        "    writer.try_write(b\"ping\")?;"
-    }
-
-    poll_write_ready_method! {
-        poll_write_ready,
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let reader = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(reader.local_addr()?).await?;"
-    }
-
-    try_read_methods! {
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let listener = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(listener.local_addr()?).await?;
-    let (reader, _) = listener.accept().await?;",
-        "    writer.try_write(b\"ping\")?;"
-    }
-
-    try_write_methods! {
-        "use pointsman::net::{TcpListener, TcpStream};",
-        "    let reader = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(reader.local_addr()?).await?;"
-    }
-
-    custom_io_methods! {
-        "use pointsman::net::{TcpListener, TcpStream};\nuse socket2::SockRef;",
-        "    let reader = TcpListener::bind(\"127.0.0.1:0\").await?;
-    let writer = TcpStream::connect(reader.local_addr()?).await?;",
-        "SockRef::from(&writer).send(b\"ping\")"
-    }
-
-    /// Receives what comes next, once there is something, and leaves it there for who reads. `Ok(0)` is the end, or an
-    /// empty buffer.
+    /// Registers a [`std::net::TcpStream`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
     ///
     /// # Errors
-    /// The system's; if the runtime that it belongs to ends.
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
     ///
-    /// # Cancellation
-    /// Giving up is safe.
+    /// # Panics
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::TcpStream;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    ///     let socket = std::net::TcpStream::connect(listener.local_addr()?)?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = TcpStream::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::net::TcpStream) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::TcpStream::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::net::TcpStream`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::TcpStream;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    ///     let socket = std::net::TcpStream::connect(listener.local_addr()?)?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = TcpStream::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::net::TcpStream> {
+        self.io.into_inner().map(std::net::TcpStream::from)
+    }
+
+    /// Waits until a connection attempt that has begun succeeds or fails.
+    pub(super) async fn connecting(stream: mio::net::TcpStream) -> io::Result<Self> {
+        let stream = Self::new(stream)?;
+        std::future::poll_fn(|cx| stream.io.poll_writable(cx)).await?;
+        match stream.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(stream),
+        }
+    }
+
+    pub(super) fn accepted(stream: mio::net::TcpStream) -> io::Result<Self> {
+        let stream = Self::new(stream)?;
+        // The stream is writable, and often the first request has already arrived: trying is cheaper than polling.
+        let ready = Ready::READABLE | Ready::WRITABLE;
+        stream.io.registration().assume_ready(ready);
+        Ok(stream)
+    }
+
+    pub(super) fn shutdown_write(&self) -> io::Result<()> {
+        match self.io.shutdown(std::net::Shutdown::Write) {
+            // The peer has already closed the connection.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Receives the next bytes without removing them from the queue. `Ok(0)` means the end of the stream, or an empty
+    /// buffer.
+    ///
+    /// # Errors
+    /// The system's. If the runtime that the socket belongs to shuts down.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -177,8 +185,7 @@ impl TcpStream {
             .await
     }
 
-    /// As [`peek`](Self::peek), for futures that are written by hand. Of all that poll for reading only the last one is
-    /// woken.
+    /// Polls [`peek`](Self::peek). Only the task that polled for reading last is woken.
     ///
     /// ```
     /// use pointsman::io::ReadBuf;
@@ -205,13 +212,14 @@ impl TcpStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<usize>> {
         let peeked = ready!(self.io.registration().poll_read_io(cx, || {
-            // SAFETY: the system writes, does not read, and counts right.
+            // SAFETY: mio peeks by one system call, which only writes to the buffer and returns how much it wrote.
             unsafe { fill(buf, |free| self.io.peek(free).map(|count| (count, ()))) }
         }));
         Poll::Ready(peeked.map(|(count, ())| count))
     }
 
-    /// Lends its two halves, for two parts of one task: see [`into_split`](Self::into_split) for two tasks.
+    /// Splits the stream into borrowed halves, for use within one task. See [`into_split`](Self::into_split) for two
+    /// tasks.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -226,10 +234,10 @@ impl TcpStream {
     /// }
     /// ```
     pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-        split::borrowed(self)
+        (ReadHalf(self), WriteHalf(self))
     }
 
-    /// Takes it apart: one half reads, the other one writes, and ends the writing when it is dropped.
+    /// Splits the stream into owned halves. Dropping the writing half shuts down the writing.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -247,10 +255,10 @@ impl TcpStream {
     /// }
     /// ```
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        split::owned(self)
+        split::into_halves(self)
     }
 
-    /// Its own address.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -267,7 +275,7 @@ impl TcpStream {
         self.io.local_addr()
     }
 
-    /// The peer's address.
+    /// Returns the peer's address.
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};
@@ -284,7 +292,7 @@ impl TcpStream {
         self.io.peer_addr()
     }
 
-    /// Takes out the error that the system has noted since somebody asked last (`SO_ERROR`).
+    /// Returns and clears the socket's pending error (`SO_ERROR`).
     ///
     /// ```
     /// use pointsman::net::{TcpListener, TcpStream};

@@ -1,24 +1,25 @@
 //! A UDP socket.
 
 mod options;
+mod packet;
 mod peek;
+mod readiness;
+mod transfer;
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use super::addr::{first_of, to_socket_addrs};
-use super::fill::fill;
-#[cfg(feature = "io-util")]
-use super::fill::fill_buf;
-use crate::io::{Interest, PollEvented, ReadBuf, Ready};
+use super::datagram::Datagram;
+use crate::io::{Interest, PollEvented};
 use crate::net::ToSocketAddrs;
 
-/// A UDP socket, which sends and receives datagrams: to and from anybody, or a peer that it is connected to.
+/// A UDP socket, which sends datagrams to and receives them from any peer, or the one that it is connected to.
 ///
-/// Any number of tasks may send and receive at once, by `&self` or an [`Arc`](std::sync::Arc): there is nothing to
-/// split.
+/// Any number of tasks may send and receive at once, by `&self` or an [`Arc`](std::sync::Arc): there is no need to
+/// split it.
 ///
 /// ```
 /// use pointsman::net::UdpSocket;
@@ -40,23 +41,36 @@ pub struct UdpSocket {
     io: PollEvented<mio::net::UdpSocket>,
 }
 
-socket! {
-    UdpSocket, std::net::UdpSocket, mio::net::UdpSocket,
-    "use pointsman::net::UdpSocket;",
-    "    let socket = std::net::UdpSocket::bind(\"127.0.0.1:0\")?;"
+socket!(UdpSocket, std::net::UdpSocket, mio::net::UdpSocket);
+
+// SAFETY: `recv` and `recv_from` are one system call, which only writes to the buffer and returns how much it wrote.
+unsafe impl Datagram for mio::net::UdpSocket {
+    type Address = SocketAddr;
+
+    /// An error event reports that an earlier datagram could not be delivered.
+    const RECEIVE: Interest = Interest::READABLE.add(Interest::ERROR);
+
+    fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.send(buf)
+    }
+
+    fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.recv(buf)
+    }
+
+    fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.recv_from(buf)
+    }
 }
 
-/// What ends a wait for a datagram: also that an earlier one could not be delivered.
-const RECEIVING: Interest = Interest::READABLE.add(Interest::ERROR);
-
 impl UdpSocket {
-    /// A socket at the first of the addresses that can be bound. Port 0 takes one that is free.
+    /// Binds a socket to the first address that can be bound. Port 0 selects a free port.
     ///
     /// # Errors
-    /// That of the last address; `InvalidInput` if there is none.
+    /// That of the last address; `InvalidInput` if there is no address.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -72,11 +86,60 @@ impl UdpSocket {
         first_of(addr, |addr| Self::new(mio::net::UdpSocket::bind(addr)?)).await
     }
 
-    /// Sets whom [`send`](Self::send) sends to, and receives from nobody else from now on. Takes the first of the
-    /// addresses that is possible.
+    /// Registers a [`std::net::UdpSocket`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
     ///
     /// # Errors
-    /// That of the last address; `InvalidInput` if there is none.
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
+    ///
+    /// # Panics
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UdpSocket::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::UdpSocket::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::net::UdpSocket`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UdpSocket::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
+        self.io.into_inner().map(std::net::UdpSocket::from)
+    }
+
+    /// Connects the socket to the first address that can be connected: [`send`](Self::send) sends to that peer, and
+    /// datagrams from others are discarded.
+    ///
+    /// # Errors
+    /// That of the last address; `InvalidInput` if there is no address.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -94,28 +157,14 @@ impl UdpSocket {
         first_of(addr, |addr| self.io.connect(addr)).await
     }
 
-    datagram_methods! {
-        SocketAddr, RECEIVING,
-        "use pointsman::net::UdpSocket;",
-        "    let (reader, writer) = (UdpSocket::bind(\"127.0.0.1:0\").await?, UdpSocket::bind(\"127.0.0.1:0\").await?);
-    writer.connect(reader.local_addr()?).await?;"
-    }
-
-    custom_io_methods! {
-        "use pointsman::net::UdpSocket;\nuse socket2::SockRef;",
-        "    let (reader, writer) = (UdpSocket::bind(\"127.0.0.1:0\").await?, UdpSocket::bind(\"127.0.0.1:0\").await?);
-    writer.connect(reader.local_addr()?).await?;",
-        "SockRef::from(&writer).send(b\"ping\")"
-    }
-
-    /// Sends one datagram to the first of the addresses, and says how many bytes that was: all.
+    /// Sends one datagram to the first address, and returns its length.
     ///
     /// # Errors
-    /// `InvalidInput` if there is no address. The system's, such as that the datagram is too long; if the runtime that
-    /// it belongs to ends.
+    /// `InvalidInput` if there is no address. The system's, for example if the datagram is too long. If the runtime
+    /// that the socket belongs to shuts down.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the datagram was not sent then.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call has sent nothing.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -140,8 +189,7 @@ impl UdpSocket {
         registration.async_io(Interest::WRITABLE, send).await
     }
 
-    /// As [`send_to`](Self::send_to), for futures that are written by hand. Of all that poll for sending only the last
-    /// one is woken.
+    /// Polls [`send_to`](Self::send_to). Only the task that polled for sending last is woken.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -166,11 +214,11 @@ impl UdpSocket {
         registration.poll_write_io(cx, || self.io.send_to(buf, target))
     }
 
-    /// As [`send_to`](Self::send_to), without waiting.
+    /// Like [`send_to`](Self::send_to), but does not wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room, or it is not yet known: wait by [`writable`](Self::writable) first. Otherwise
-    /// as [`send_to`](Self::send_to).
+    /// `WouldBlock` if the system accepts no datagram, or the socket is not known to be writable: await
+    /// [`writable`](Self::writable) first. Otherwise those of [`send_to`](Self::send_to).
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -189,7 +237,7 @@ impl UdpSocket {
         registration.try_io(Interest::WRITABLE, || self.io.send_to(buf, target))
     }
 
-    /// Its own address.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -205,10 +253,10 @@ impl UdpSocket {
         self.io.local_addr()
     }
 
-    /// The address of the peer that it is connected to.
+    /// Returns the address of the connected peer.
     ///
     /// # Errors
-    /// `NotConnected` if it is not.
+    /// `NotConnected` if the socket is not connected.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -222,16 +270,5 @@ impl UdpSocket {
     /// ```
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
-    }
-
-    ttl_methods! {
-        "use pointsman::net::UdpSocket;",
-        "    let socket = UdpSocket::bind(\"127.0.0.1:0\").await?;"
-    }
-
-    packet_methods! {
-        "use pointsman::net::UdpSocket;",
-        "    let socket = UdpSocket::bind(\"127.0.0.1:0\").await?;",
-        "    let socket = UdpSocket::bind(\"[::1]:0\").await?;"
     }
 }

@@ -1,4 +1,4 @@
-//! Broadcasts and groups.
+//! Broadcast, multicast and TTL options.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -6,23 +6,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::UdpSocket;
 
 impl UdpSocket {
-    /// Whether it may send to all hosts of a network (`SO_BROADCAST`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert!(!socket.broadcast()?);
-    ///     Ok(())
-    /// }
-    /// ```
+    /// Returns whether the socket may send to broadcast addresses (`SO_BROADCAST`).
     pub fn broadcast(&self) -> io::Result<bool> {
         self.io.broadcast()
     }
 
-    /// Sets whether it may send to all hosts of a network.
+    /// Sets whether the socket may send to broadcast addresses.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -39,23 +28,12 @@ impl UdpSocket {
         self.io.set_broadcast(on)
     }
 
-    /// Whether what it sends to groups of IPv4 comes back to this host (`IP_MULTICAST_LOOP`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert!(socket.multicast_loop_v4()?);
-    ///     Ok(())
-    /// }
-    /// ```
+    /// Returns whether IPv4 multicast datagrams are looped back to this host (`IP_MULTICAST_LOOP`).
     pub fn multicast_loop_v4(&self) -> io::Result<bool> {
         self.io.multicast_loop_v4()
     }
 
-    /// Sets whether what it sends to groups of IPv4 comes back to this host. On Windows the receiver sets it.
+    /// Sets whether IPv4 multicast datagrams are looped back to this host. On Windows the receiver sets it.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -72,23 +50,12 @@ impl UdpSocket {
         self.io.set_multicast_loop_v4(on)
     }
 
-    /// How many hops a packet to a group of IPv4 may take (`IP_MULTICAST_TTL`).
-    ///
-    /// ```
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
-    ///     assert_eq!(socket.multicast_ttl_v4()?, 1);
-    ///     Ok(())
-    /// }
-    /// ```
+    /// Returns the number of hops that an IPv4 multicast datagram may take (`IP_MULTICAST_TTL`).
     pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
         self.io.multicast_ttl_v4()
     }
 
-    /// Sets how many hops a packet to a group of IPv4 may take.
+    /// Sets the number of hops that an IPv4 multicast datagram may take.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -105,23 +72,12 @@ impl UdpSocket {
         self.io.set_multicast_ttl_v4(ttl)
     }
 
-    /// Whether what it sends to groups of IPv6 comes back to this host (`IPV6_MULTICAST_LOOP`).
-    ///
-    /// ```no_run
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// #[pointsman::main]
-    /// async fn main() -> std::io::Result<()> {
-    ///     let socket = UdpSocket::bind("[::1]:0").await?;
-    ///     assert!(socket.multicast_loop_v6()?);
-    ///     Ok(())
-    /// }
-    /// ```
+    /// Returns whether IPv6 multicast datagrams are looped back to this host (`IPV6_MULTICAST_LOOP`).
     pub fn multicast_loop_v6(&self) -> io::Result<bool> {
         self.io.multicast_loop_v6()
     }
 
-    /// Sets whether what it sends to groups of IPv6 comes back to this host.
+    /// Sets whether IPv6 multicast datagrams are looped back to this host.
     ///
     /// ```no_run
     /// use pointsman::net::UdpSocket;
@@ -138,7 +94,7 @@ impl UdpSocket {
         self.io.set_multicast_loop_v6(on)
     }
 
-    /// Receives what is sent to a group of IPv4, through the interface of this address; the unspecified one takes any.
+    /// Joins an IPv4 multicast group on the interface with this address; the unspecified address selects any interface.
     ///
     /// ```no_run
     /// use pointsman::net::UdpSocket;
@@ -154,7 +110,7 @@ impl UdpSocket {
         self.io.join_multicast_v4(&multiaddr, &interface)
     }
 
-    /// Receives what is sent to a group of IPv6, through the interface of this index; 0 takes any.
+    /// Joins an IPv6 multicast group on the interface with this index; 0 selects any interface.
     ///
     /// ```no_run
     /// use pointsman::net::UdpSocket;
@@ -170,7 +126,7 @@ impl UdpSocket {
         self.io.join_multicast_v6(multiaddr, interface)
     }
 
-    /// Receives no more what is sent to a group of IPv4 through this interface.
+    /// Leaves an IPv4 multicast group on this interface.
     ///
     /// ```no_run
     /// use pointsman::net::UdpSocket;
@@ -186,7 +142,7 @@ impl UdpSocket {
         self.io.leave_multicast_v4(&multiaddr, &interface)
     }
 
-    /// Receives no more what is sent to a group of IPv6 through this interface.
+    /// Leaves an IPv6 multicast group on this interface.
     ///
     /// ```no_run
     /// use pointsman::net::UdpSocket;
@@ -200,5 +156,27 @@ impl UdpSocket {
     /// ```
     pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.io.leave_multicast_v6(multiaddr, interface)
+    }
+
+    /// Returns the number of hops that a packet may take (`IP_TTL`).
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.source().ttl()
+    }
+
+    /// Sets the number of hops that a packet may take.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.set_ttl(100)?;
+    ///     assert_eq!(socket.ttl()?, 100);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.source().set_ttl(ttl)
     }
 }

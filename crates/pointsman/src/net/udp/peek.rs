@@ -1,23 +1,27 @@
-//! Datagrams that are looked at and stay.
+//! Receiving datagrams without removing them from the queue.
 //!
-//! Windows gives an error where the buffer is too small for the whole datagram.
+//! Windows returns an error if the buffer is too small for the whole datagram.
 
 use std::io;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 
-use super::{RECEIVING, UdpSocket, fill};
+use super::UdpSocket;
 use crate::io::{Interest, ReadBuf};
+use crate::net::datagram::Datagram;
+use crate::net::fill::fill;
+
+const RECEIVE: Interest = <mio::net::UdpSocket as Datagram>::RECEIVE;
 
 impl UdpSocket {
-    /// Receives the next datagram and leaves it there: how many bytes of it there are. What does not fit into the buffer
-    /// is left out.
+    /// Receives the next datagram without removing it from the queue, and returns the number of bytes that it put into
+    /// `buf`. The rest of a longer datagram is omitted.
     ///
     /// # Errors
-    /// The system's; if the runtime that it belongs to ends.
+    /// The system's. If the runtime that the socket belongs to shuts down.
     ///
-    /// # Cancellation
-    /// Giving up is safe.
+    /// # Cancel safety
+    /// Cancel safe.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -34,11 +38,10 @@ impl UdpSocket {
     /// ```
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         let registration = self.io.registration();
-        registration.async_io(RECEIVING, || self.io.peek(buf)).await
+        registration.async_io(RECEIVE, || self.io.peek(buf)).await
     }
 
-    /// As [`peek`](Self::peek), for futures that are written by hand. Of all that poll for receiving only the last one is
-    /// woken.
+    /// Polls [`peek`](Self::peek). Only the task that polled for receiving last is woken.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -59,17 +62,17 @@ impl UdpSocket {
     /// ```
     pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let peeked = ready!(self.io.registration().poll_read_io(cx, || {
-            // SAFETY: the system writes, does not read, and counts right.
+            // SAFETY: mio peeks by one system call, which only writes to the buffer and returns how much it wrote.
             unsafe { fill(buf, |free| self.io.peek(free).map(|count| (count, ()))) }
         }));
         Poll::Ready(peeked.map(drop))
     }
 
-    /// As [`peek`](Self::peek), without waiting.
+    /// Like [`peek`](Self::peek), but does not wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is none, or it is not yet known: wait by [`readable`](Self::readable) first. Otherwise the
-    /// system's.
+    /// `WouldBlock` if there is no datagram, or the socket is not known to be readable: await
+    /// [`readable`](Self::readable) first. Otherwise the system's error.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -89,13 +92,13 @@ impl UdpSocket {
         registration.try_io(Interest::READABLE, || self.io.peek(buf))
     }
 
-    /// As [`peek`](Self::peek), with the address of who has sent it.
+    /// Like [`peek`](Self::peek), but also returns the sender's address.
     ///
     /// # Errors
-    /// The system's; if the runtime that it belongs to ends.
+    /// The system's. If the runtime that the socket belongs to shuts down.
     ///
-    /// # Cancellation
-    /// Giving up is safe.
+    /// # Cancel safety
+    /// Cancel safe.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -113,11 +116,10 @@ impl UdpSocket {
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let registration = self.io.registration();
         let peek = || self.io.peek_from(buf);
-        registration.async_io(RECEIVING, peek).await
+        registration.async_io(RECEIVE, peek).await
     }
 
-    /// As [`peek_from`](Self::peek_from), for futures that are written by hand. Of all that poll for receiving only the
-    /// last one is woken.
+    /// Polls [`peek_from`](Self::peek_from). Only the task that polled for receiving last is woken.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -142,17 +144,17 @@ impl UdpSocket {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<SocketAddr>> {
         let peeked = ready!(self.io.registration().poll_read_io(cx, || {
-            // SAFETY: the system writes, does not read, and counts right.
+            // SAFETY: mio peeks by one system call, which only writes to the buffer and returns how much it wrote.
             unsafe { fill(buf, |free| self.io.peek_from(free)) }
         }));
         Poll::Ready(peeked.map(|(_, sender)| sender))
     }
 
-    /// As [`peek_from`](Self::peek_from), without waiting.
+    /// Like [`peek_from`](Self::peek_from), but does not wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is none, or it is not yet known: wait by [`readable`](Self::readable) first. Otherwise the
-    /// system's.
+    /// `WouldBlock` if there is no datagram, or the socket is not known to be readable: await
+    /// [`readable`](Self::readable) first. Otherwise the system's error.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -172,13 +174,13 @@ impl UdpSocket {
         registration.try_io(Interest::READABLE, || self.io.peek_from(buf))
     }
 
-    /// The address of who has sent the next datagram, which stays.
+    /// Returns the sender's address of the next datagram, which stays in the queue.
     ///
     /// # Errors
-    /// The system's; if the runtime that it belongs to ends.
+    /// The system's. If the runtime that the socket belongs to shuts down.
     ///
-    /// # Cancellation
-    /// Giving up is safe.
+    /// # Cancel safety
+    /// Cancel safe.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -194,11 +196,10 @@ impl UdpSocket {
     /// ```
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
         let registration = self.io.registration();
-        registration.async_io(RECEIVING, || self.sender()).await
+        registration.async_io(RECEIVE, || self.sender()).await
     }
 
-    /// As [`peek_sender`](Self::peek_sender), for futures that are written by hand. Of all that poll for receiving only
-    /// the last one is woken.
+    /// Polls [`peek_sender`](Self::peek_sender). Only the task that polled for receiving last is woken.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;
@@ -219,11 +220,11 @@ impl UdpSocket {
         registration.poll_read_io(cx, || self.sender())
     }
 
-    /// As [`peek_sender`](Self::peek_sender), without waiting.
+    /// Like [`peek_sender`](Self::peek_sender), but does not wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is none, or it is not yet known: wait by [`readable`](Self::readable) first. Otherwise the
-    /// system's.
+    /// `WouldBlock` if there is no datagram, or the socket is not known to be readable: await
+    /// [`readable`](Self::readable) first. Otherwise the system's error.
     ///
     /// ```
     /// use pointsman::net::UdpSocket;

@@ -1,4 +1,4 @@
-//! A Unix socket that others connect to.
+//! A listening Unix socket.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use crate::net::UnixStream;
 
 /// A Unix socket that listens for connections.
 ///
-/// Its path stays when it is dropped: who listens there again has to remove it first.
+/// Dropping the listener does not remove its path, which must be removed before it can be bound again.
 ///
 /// ```
 /// use pointsman::net::{UnixListener, UnixStream};
@@ -31,21 +31,20 @@ pub struct UnixListener {
     io: PollEvented<mio::net::UnixListener>,
 }
 
-socket! {
-    UnixListener, std::os::unix::net::UnixListener, mio::net::UnixListener,
-    "use pointsman::net::UnixListener;\nuse std::os::{linux::net::SocketAddrExt, unix::net::SocketAddr};",
-    "    let address = SocketAddr::from_abstract_name(format!(\"from-{}-{}\", std::process::id(), line!()))?;
-    let socket = std::os::unix::net::UnixListener::bind_addr(&address)?;"
-}
+socket!(
+    UnixListener,
+    std::os::unix::net::UnixListener,
+    mio::net::UnixListener
+);
 
 impl UnixListener {
-    /// Listens at a path, or on Linux at the abstract name that follows a zero byte.
+    /// Binds and listens at a path. On Linux, a path that begins with a zero byte is a name in the abstract namespace.
     ///
     /// # Errors
-    /// If the path is there already, or too long, or as the system says.
+    /// If the path exists or is too long. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixListener;
@@ -65,13 +64,70 @@ impl UnixListener {
         Self::bind_addr(&SocketAddr::of_path(path.as_ref())?)
     }
 
-    /// Listens at an address.
+    /// Registers a [`std::os::unix::net::UnixListener`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
     ///
     /// # Errors
-    /// As [`bind`](Self::bind).
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
     ///
     /// # Panics
-    /// As [`bind`](Self::bind).
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::UnixListener;
+    /// use std::os::linux::net::SocketAddrExt;
+    /// use std::os::unix::net::{self, SocketAddr};
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let name = format!("from-{}-{}", std::process::id(), line!());
+    ///     let socket = net::UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixListener::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::os::unix::net::UnixListener) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::UnixListener::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::os::unix::net::UnixListener`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::UnixListener;
+    /// use std::os::linux::net::SocketAddrExt;
+    /// use std::os::unix::net::{self, SocketAddr};
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let name = format!("from-{}-{}", std::process::id(), line!());
+    ///     let socket = net::UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixListener::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::os::unix::net::UnixListener> {
+        self.io
+            .into_inner()
+            .map(std::os::unix::net::UnixListener::from)
+    }
+
+    /// Binds and listens at an address.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Self::bind).
+    ///
+    /// # Panics
+    /// Those of [`bind`](Self::bind).
     ///
     /// ```
     /// use pointsman::net::UnixListener;
@@ -91,15 +147,15 @@ impl UnixListener {
         Self::new(mio::net::UnixListener::bind_addr(&socket_addr.0)?)
     }
 
-    /// Waits for the next connection: the stream, and the peer's address, which mostly has no name. Any number of tasks
-    /// may wait.
+    /// Accepts the next connection, and returns its stream and the peer's address, which usually is unnamed. Any number
+    /// of tasks may wait.
     ///
     /// # Errors
-    /// The system's, such as when no more descriptors may be open: the listener lives on, and may be asked again. If
-    /// the runtime that it belongs to ends.
+    /// The system's, for example if too many descriptors are open; the listener remains usable. If the runtime that the
+    /// socket belongs to shuts down.
     ///
-    /// # Cancellation
-    /// Giving up is safe: no connection is lost.
+    /// # Cancel safety
+    /// Cancel safe: no connection is lost.
     ///
     /// ```
     /// use pointsman::net::{UnixListener, UnixStream};
@@ -122,7 +178,7 @@ impl UnixListener {
         Ok((UnixStream::accepted(stream)?, addr.into()))
     }
 
-    /// As [`accept`](Self::accept), for futures that are written by hand. Of all that poll only the last one is woken.
+    /// Polls [`accept`](Self::accept). Only the task that polled last is woken.
     ///
     /// ```
     /// use pointsman::net::{UnixListener, UnixStream};
@@ -143,7 +199,7 @@ impl UnixListener {
         Poll::Ready(Ok((UnixStream::accepted(stream)?, addr.into())))
     }
 
-    /// The address that it listens at.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::UnixListener;
@@ -159,7 +215,7 @@ impl UnixListener {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// Takes out the error that the system has noted since somebody asked last (`SO_ERROR`).
+    /// Returns and clears the socket's pending error (`SO_ERROR`).
     ///
     /// ```
     /// use pointsman::net::UnixListener;

@@ -1,4 +1,4 @@
-//! A Unix socket that is neither connected nor listens yet.
+//! A Unix socket that is neither connected nor listening.
 
 use std::io;
 use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
@@ -9,7 +9,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::net::{UnixDatagram, UnixListener, UnixStream};
 
-/// A Unix socket that is neither connected nor listens yet, so that it can be bound before.
+/// A Unix socket that is neither connected nor listening, so that it can be bound before.
 ///
 /// ```
 /// use pointsman::net::UnixSocket;
@@ -31,7 +31,7 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// A socket for [`datagram`](Self::datagram).
+    /// Creates a socket for [`datagram`](Self::datagram).
     ///
     /// ```
     /// use pointsman::net::UnixSocket;
@@ -47,7 +47,7 @@ impl UnixSocket {
         Self::new(Type::DGRAM)
     }
 
-    /// A socket for [`connect`](Self::connect) or [`listen`](Self::listen).
+    /// Creates a socket for [`connect`](Self::connect) or [`listen`](Self::listen).
     ///
     /// ```
     /// # use pointsman::net::UnixSocket;
@@ -67,7 +67,7 @@ impl UnixSocket {
         &self.inner
     }
 
-    /// Fails if it is of the kind that has no such method.
+    /// Fails if the socket is of a type that does not support the operation.
     fn check_not(&self, kind: Type, message: &'static str) -> io::Result<()> {
         match self.inner.r#type()? == kind {
             true => Err(io::Error::other(message)),
@@ -75,10 +75,10 @@ impl UnixSocket {
         }
     }
 
-    /// Binds it to a path, or on Linux to the abstract name that follows a zero byte.
+    /// Binds the socket to a path. On Linux, a path that begins with a zero byte is a name in the abstract namespace.
     ///
     /// # Errors
-    /// If the path is there already, or too long, or as the system says.
+    /// If the path exists or is too long. Otherwise the system's error.
     ///
     /// ```
     /// # use pointsman::net::UnixSocket;
@@ -90,13 +90,13 @@ impl UnixSocket {
         self.inner.bind(&SockAddr::unix(path)?)
     }
 
-    /// Listens. `backlog` is how many connections may wait to be accepted; the system may allow fewer.
+    /// Listens for connections. `backlog` bounds the connections that wait to be accepted; the system may lower it.
     ///
     /// # Errors
-    /// If it is a socket of datagrams, or as the system says.
+    /// If the socket is a datagram socket. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixSocket;
@@ -119,16 +119,16 @@ impl UnixSocket {
         UnixListener::new(mio::net::UnixListener::from_std(listener))
     }
 
-    /// Connects it.
+    /// Connects the socket.
     ///
     /// # Errors
-    /// If it is a socket of datagrams, or as the system says.
+    /// If the socket is a datagram socket. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the connection is given up too.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call abandons the connection attempt.
     ///
     /// ```
     /// use pointsman::net::{UnixListener, UnixSocket};
@@ -151,13 +151,13 @@ impl UnixSocket {
         UnixStream::connecting(mio::net::UnixStream::from_std(stream)).await
     }
 
-    /// Makes it a socket that sends and receives.
+    /// Converts the socket to a datagram socket.
     ///
     /// # Errors
-    /// If it is a socket of streams, or as the system says.
+    /// If the socket is a stream socket. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixSocket;
@@ -184,12 +184,12 @@ impl UnixSocket {
 descriptor!(UnixSocket);
 
 impl FromRawFd for UnixSocket {
-    /// Takes over a descriptor, which has to be of a Unix socket in non-blocking mode.
+    /// Takes ownership of a descriptor, which must be a Unix socket in non-blocking mode.
     ///
     /// # Safety
-    /// The descriptor is open, and nobody else's.
+    /// The descriptor is open, and the caller gives up its ownership.
     unsafe fn from_raw_fd(fd: RawFd) -> Self {
-        // SAFETY: the caller has promised it.
+        // SAFETY: the caller guarantees that the descriptor or socket is open and gives up its ownership.
         let inner = unsafe { Socket::from_raw_fd(fd) };
         Self { inner }
     }

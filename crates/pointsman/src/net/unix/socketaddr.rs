@@ -8,9 +8,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net;
 use std::path::Path;
 
-/// The address of a Unix socket: a path, a name in the abstract namespace of Linux, or none.
+/// The address of a Unix socket: a path, a name in Linux's abstract namespace, or unnamed.
 ///
-/// It is the standard library's, from and into which it can be converted.
+/// Converts from and into the standard library's type.
 ///
 /// ```
 /// use pointsman::net::UnixStream;
@@ -26,7 +26,8 @@ use std::path::Path;
 pub struct SocketAddr(pub(super) net::SocketAddr);
 
 impl SocketAddr {
-    /// The address of a path, or on Linux the abstract one whose name follows a zero byte.
+    /// The address of a path, or on Linux, for a path that begins with a zero byte, of a name in the abstract
+    /// namespace.
     pub(super) fn of_path(path: &Path) -> std::io::Result<Self> {
         #[cfg(any(target_os = "android", target_os = "linux"))]
         {
@@ -39,7 +40,7 @@ impl SocketAddr {
         net::SocketAddr::from_pathname(path).map(Self)
     }
 
-    /// Whether the socket has no name, as those of a pair.
+    /// Returns whether the socket is unnamed, as those of a pair are.
     ///
     /// ```
     /// # use pointsman::net::unix::SocketAddr;
@@ -51,7 +52,7 @@ impl SocketAddr {
         self.0.is_unnamed()
     }
 
-    /// The path, if it is one.
+    /// Returns the path, if the address is one.
     ///
     /// ```
     /// # use pointsman::net::unix::SocketAddr;
@@ -64,7 +65,7 @@ impl SocketAddr {
         self.0.as_pathname()
     }
 
-    /// The name in the abstract namespace, without the zero byte, if it is one.
+    /// Returns the name in the abstract namespace, without the zero byte, if the address is one.
     ///
     /// ```
     /// # use pointsman::net::unix::SocketAddr;

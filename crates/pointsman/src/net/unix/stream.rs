@@ -1,22 +1,20 @@
-//! A connection of Unix sockets.
+//! A Unix stream.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-#[cfg(feature = "io-util")]
-use super::super::fill::fill_buf;
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::{SocketAddr, UCred, ucred};
-use crate::io::{AsyncRead, AsyncWrite, Interest, PollEvented, ReadBuf, Ready};
+use crate::io::{AsyncRead, AsyncWrite, PollEvented, ReadBuf, Ready};
 
-/// A connection of Unix sockets, which is read and written by [`AsyncRead`] and [`AsyncWrite`].
+/// A Unix stream socket, which implements [`AsyncRead`] and [`AsyncWrite`].
 ///
-/// [`split`](Self::split) and [`into_split`](Self::into_split) let two tasks read and write it. Shutting it down, or
-/// dropping the half that writes, ends the writing.
+/// [`split`](Self::split) and [`into_split`](Self::into_split) let two tasks read and write it. Shutdown, and dropping
+/// the writing half, shut down the writing.
 ///
 /// ```
 /// use pointsman::net::UnixStream;
@@ -36,23 +34,23 @@ pub struct UnixStream {
     io: PollEvented<mio::net::UnixStream>,
 }
 
-socket! {
-    UnixStream, std::os::unix::net::UnixStream, mio::net::UnixStream,
-    "use pointsman::net::UnixStream;",
-    "    let (socket, _other) = std::os::unix::net::UnixStream::pair()?;"
-}
+socket!(
+    UnixStream,
+    std::os::unix::net::UnixStream,
+    mio::net::UnixStream
+);
 
 impl UnixStream {
-    /// Connects to a path, or on Linux to the abstract name that follows a zero byte.
+    /// Connects to a path. On Linux, a path that begins with a zero byte is a name in the abstract namespace.
     ///
     /// # Errors
-    /// The system's: `WouldBlock` if the listener has too many that wait to be accepted.
+    /// The system's, for example `WouldBlock` if the listener's backlog is full.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the connection is given up too.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call abandons the connection attempt.
     ///
     /// ```
     /// use pointsman::net::{UnixListener, UnixStream};
@@ -72,13 +70,64 @@ impl UnixStream {
         Self::connect_addr(&SocketAddr::of_path(path.as_ref())?).await
     }
 
+    /// Registers a [`std::os::unix::net::UnixStream`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
+    ///
+    /// # Errors
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
+    ///
+    /// # Panics
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::UnixStream;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let (socket, _other) = std::os::unix::net::UnixStream::pair()?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixStream::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::os::unix::net::UnixStream) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::UnixStream::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::os::unix::net::UnixStream`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::UnixStream;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let (socket, _other) = std::os::unix::net::UnixStream::pair()?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixStream::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::os::unix::net::UnixStream> {
+        self.io
+            .into_inner()
+            .map(std::os::unix::net::UnixStream::from)
+    }
+
     /// Connects to an address.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
+    /// Those of [`connect`](Self::connect).
     ///
     /// # Panics
-    /// As [`connect`](Self::connect).
+    /// Those of [`connect`](Self::connect).
     ///
     /// ```
     /// use pointsman::net::{UnixListener, UnixStream};
@@ -94,15 +143,39 @@ impl UnixStream {
         Self::connecting(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
     }
 
-    connection_methods!(mio::net::UnixStream);
+    /// Waits until a connection attempt that has begun succeeds or fails.
+    pub(super) async fn connecting(stream: mio::net::UnixStream) -> io::Result<Self> {
+        let stream = Self::new(stream)?;
+        std::future::poll_fn(|cx| stream.io.poll_writable(cx)).await?;
+        match stream.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(stream),
+        }
+    }
 
-    /// Two streams without names that are connected to each other.
+    pub(super) fn accepted(stream: mio::net::UnixStream) -> io::Result<Self> {
+        let stream = Self::new(stream)?;
+        // The stream is writable, and often the first request has already arrived: trying is cheaper than polling.
+        let ready = Ready::READABLE | Ready::WRITABLE;
+        stream.io.registration().assume_ready(ready);
+        Ok(stream)
+    }
+
+    pub(super) fn shutdown_write(&self) -> io::Result<()> {
+        match self.io.shutdown(std::net::Shutdown::Write) {
+            // The peer has already closed the connection.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Creates a pair of unnamed, connected streams.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -123,56 +196,8 @@ impl UnixStream {
         Ok((one, other))
     }
 
-    ready_method! {
-        "use pointsman::net::UnixStream;",
-        "    let (writer, _reader) = UnixStream::pair()?;",
-        writer, WRITABLE, is_writable
-    }
-
-    readable_method! {
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;",
-        "    writer.try_write(b\"ping\")?;",
-        try_read
-    }
-
-    writable_method! {
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;",
-        try_write
-    }
-
-    poll_read_ready_method! {
-        poll_read_ready,
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;",
-        "    writer.try_write(b\"ping\")?;"
-    }
-
-    poll_write_ready_method! {
-        poll_write_ready,
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;"
-    }
-
-    try_read_methods! {
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;",
-        "    writer.try_write(b\"ping\")?;"
-    }
-
-    try_write_methods! {
-        "use pointsman::net::UnixStream;",
-        "    let (reader, writer) = UnixStream::pair()?;"
-    }
-
-    custom_io_methods! {
-        "use pointsman::net::UnixStream;\nuse socket2::SockRef;",
-        "    let (reader, writer) = UnixStream::pair()?;",
-        "SockRef::from(&writer).send(b\"ping\")"
-    }
-
-    /// Lends its two halves, for two parts of one task: see [`into_split`](Self::into_split) for two tasks.
+    /// Splits the stream into borrowed halves, for use within one task. See [`into_split`](Self::into_split) for two
+    /// tasks.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -186,10 +211,10 @@ impl UnixStream {
     /// }
     /// ```
     pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-        split::borrowed(self)
+        (ReadHalf(self), WriteHalf(self))
     }
 
-    /// Takes it apart: one half reads, the other one writes, and ends the writing when it is dropped.
+    /// Splits the stream into owned halves. Dropping the writing half shuts down the writing.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -204,10 +229,10 @@ impl UnixStream {
     /// }
     /// ```
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        split::owned(self)
+        split::into_halves(self)
     }
 
-    /// Its own address.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -223,7 +248,7 @@ impl UnixStream {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// The peer's address.
+    /// Returns the peer's address.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -239,7 +264,7 @@ impl UnixStream {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// Who was at the other end when it was connected.
+    /// Returns the credentials of the peer at the time of the connection.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -255,7 +280,7 @@ impl UnixStream {
         ucred::peer_of(self.as_fd())
     }
 
-    /// Takes out the error that the system has noted since somebody asked last (`SO_ERROR`).
+    /// Returns and clears the socket's pending error (`SO_ERROR`).
     ///
     /// ```
     /// use pointsman::net::UnixStream;

@@ -1,11 +1,11 @@
-//! Who is at the other end of a Unix socket.
+//! Credentials of a Unix socket's peer.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::{gid_t, pid_t, uid_t};
 
-/// The user, the group and the process that have connected to a Unix socket, or listen at it.
+/// The user, group and process of a Unix socket's peer.
 ///
 /// ```
 /// use pointsman::net::UnixStream;
@@ -26,7 +26,7 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// The user that the peer runs as.
+    /// Returns the user id of the peer.
     ///
     /// ```no_run
     /// # async fn example(stream: pointsman::net::UnixStream) -> std::io::Result<()> {
@@ -38,7 +38,7 @@ impl UCred {
         self.uid
     }
 
-    /// The group that the peer runs as.
+    /// Returns the group id of the peer.
     ///
     /// ```no_run
     /// # async fn example(stream: pointsman::net::UnixStream) -> std::io::Result<()> {
@@ -50,7 +50,7 @@ impl UCred {
         self.gid
     }
 
-    /// The peer's process, where the system tells it: Linux, macOS and OpenBSD do.
+    /// Returns the process id of the peer, on Linux, macOS and OpenBSD.
     ///
     /// ```
     /// use pointsman::net::UnixStream;
@@ -69,10 +69,10 @@ impl UCred {
     }
 }
 
-/// An option of the socket that is one plain structure of C.
+/// Reads a socket option that is a plain C structure.
 ///
 /// # Safety
-/// The option has this type, for which all zeroes are valid.
+/// The option has type `T`, for which all zeroes are valid.
 #[cfg(any(
     target_os = "android",
     target_os = "linux",
@@ -85,11 +85,12 @@ unsafe fn option<T>(
     name: libc::c_int,
 ) -> io::Result<T> {
     let mut size = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the caller has promised that zeroes are valid.
+    // SAFETY: the caller guarantees that all zeroes are a valid `T`.
     let mut value: T = unsafe { std::mem::zeroed() };
-    let place = std::ptr::from_mut(&mut value).cast();
-    // SAFETY: the place has as many bytes as is said.
-    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, place, &mut size) };
+    let buffer = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: `value` and `size` are locals that outlive the call, and `size` is the size of `value`, which bounds the
+    // write.
+    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, buffer, &mut size) };
     match result == 0 && size as usize == size_of::<T>() {
         true => Ok(value),
         false => Err(io::Error::last_os_error()),
@@ -103,7 +104,7 @@ pub(super) fn peer_of(socket: BorrowedFd<'_>) -> io::Result<UCred> {
     #[cfg(not(target_os = "openbsd"))]
     use libc::ucred;
 
-    // SAFETY: this option has this type, of numbers alone.
+    // SAFETY: SO_PEERCRED has type `ucred`, which consists of integers.
     let peer: ucred = unsafe { option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED) }?;
     Ok(UCred {
         pid: Some(peer.pid),
@@ -112,16 +113,16 @@ pub(super) fn peer_of(socket: BorrowedFd<'_>) -> io::Result<UCred> {
     })
 }
 
-/// Elsewhere there are the user and the group, and with Apple's systems the process.
+/// Other systems report the user and the group, Apple's also the process.
 #[cfg(not(any(target_os = "android", target_os = "linux", target_os = "openbsd")))]
 pub(super) fn peer_of(socket: BorrowedFd<'_>) -> io::Result<UCred> {
     #[cfg(target_vendor = "apple")]
-    // SAFETY: this option has this type, a number.
+    // SAFETY: LOCAL_PEEREPID has type `pid_t`, an integer.
     let pid = Some(unsafe { option(socket, libc::SOL_LOCAL, libc::LOCAL_PEEREPID) }?);
     #[cfg(not(target_vendor = "apple"))]
     let pid = None;
     let (mut uid, mut gid) = (0, 0);
-    // SAFETY: both places are there to be written.
+    // SAFETY: `uid` and `gid` are locals that `getpeereid` may write to; `BorrowedFd` keeps the descriptor open.
     match unsafe { libc::getpeereid(socket.as_raw_fd(), &mut uid, &mut gid) } {
         0 => Ok(UCred { pid, uid, gid }),
         _ => Err(io::Error::last_os_error()),

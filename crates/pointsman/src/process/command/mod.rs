@@ -1,4 +1,4 @@
-//! How a child process is started.
+//! Starting child processes.
 
 mod settings;
 mod system;
@@ -10,9 +10,9 @@ use std::process::{self, ExitStatus, Output, Stdio};
 
 use super::child::Child;
 
-/// What program to start, and how. As the standard library's, whose settings it has; what waits is asynchronous.
+/// A builder for child processes, like [`std::process::Command`], with asynchronous waiting.
 ///
-/// It can be used any number of times.
+/// A command can be started any number of times.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -32,10 +32,11 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command that starts this program, without arguments, in the environment and directory of this process.
+    /// Creates a command for this program: without arguments, with the environment and the working directory of this
+    /// process.
     ///
-    /// A name without a slash is looked for in `PATH`. Standard input, output and error are this process's, but
-    /// [`output`](Self::output) makes pipes of the last two.
+    /// A program name without a slash is searched for in `PATH`. The standard streams are inherited;
+    /// [`output`](Self::output) pipes standard output and error.
     ///
     /// ```
     /// # use pointsman::process::Command;
@@ -46,7 +47,7 @@ impl Command {
         Self::from(process::Command::new(program))
     }
 
-    /// The standard library's command that this is made of, to look at its settings.
+    /// Returns the underlying command of the standard library, to inspect its settings.
     ///
     /// ```
     /// # use pointsman::process::Command;
@@ -58,7 +59,7 @@ impl Command {
         &self.std
     }
 
-    /// The standard library's command that this is made of, for settings that this has no method for.
+    /// Returns the underlying command of the standard library, for settings that this type lacks.
     ///
     /// ```
     /// # use pointsman::process::Command;
@@ -70,7 +71,7 @@ impl Command {
         &mut self.std
     }
 
-    /// The standard library's command. Whether children are killed when they are dropped is lost.
+    /// Converts to the standard library's command. Loses the setting of [`kill_on_drop`](Self::kill_on_drop).
     ///
     /// ```
     /// # use pointsman::process::Command;
@@ -82,12 +83,10 @@ impl Command {
         self.std
     }
 
-    // --- a child that is dropped ---
-
-    /// Whether a child is killed when its [`Child`], or the future of [`status`](Self::status) or
-    /// [`output`](Self::output), is dropped before it has ended. By default it is not.
+    /// Sets whether the child is killed when its [`Child`], or the future of [`status`](Self::status) or
+    /// [`output`](Self::output), is dropped before the exit. Default false.
     ///
-    /// It is killed at once, and its number is given back soon; see [the module](super).
+    /// The child is killed at once and reaped soon after; see [the module](super).
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -106,7 +105,7 @@ impl Command {
         self
     }
 
-    /// What [`kill_on_drop`](Self::kill_on_drop) was set to.
+    /// Returns the setting of [`kill_on_drop`](Self::kill_on_drop).
     ///
     /// ```
     /// # use pointsman::process::Command;
@@ -118,17 +117,15 @@ impl Command {
         self.kill_on_drop
     }
 
-    // --- starting ---
-
-    /// Starts the child. This thread waits until the system has loaded its program, or could not.
+    /// Starts the child. Blocks the thread until the system has loaded the program or failed to.
     ///
     /// # Errors
-    /// What the system says: `NotFound` if there is no such program, `WouldBlock` if there are too many processes. If a
-    /// pipe or the child can't be registered at the runtime, for want of descriptors or because the runtime is ending,
-    /// the child is dropped.
+    /// The system's, for example `NotFound` if there is no such program, or `WouldBlock` if there are too many
+    /// processes. If the child or a pipe cannot be registered, because too many descriptors are open or the runtime is
+    /// shutting down, the child is dropped.
     ///
     /// # Panics
-    /// On Unix, if there is no current runtime, or it has no I/O.
+    /// On Unix, if called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -148,7 +145,7 @@ impl Command {
         self.spawn_with(process::Command::spawn)
     }
 
-    /// As [`spawn`](Self::spawn), by a function that starts the child from the standard library's command.
+    /// Like [`spawn`](Self::spawn), but `with` starts the child from the standard library's command.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -166,21 +163,21 @@ impl Command {
         &mut self,
         with: impl FnOnce(&mut process::Command) -> io::Result<process::Child>,
     ) -> io::Result<Child> {
-        // Before there is a child that nobody could wait for.
+        // Before the child exists: without a runtime it could not be waited for.
         super::system::prepare()?;
         Child::new(with(&mut self.std)?, self.kill_on_drop)
     }
 
-    /// Starts the child at once, and waits until it has ended. Of its standard streams, those that are pipes are closed.
+    /// Starts the child at once, and waits for its exit. Closes those of its standard streams that are piped.
     ///
     /// # Errors
     /// Those of [`spawn`](Self::spawn) and [`Child::wait`], given by the future.
     ///
     /// # Panics
-    /// As [`spawn`](Self::spawn).
+    /// Those of [`spawn`](Self::spawn).
     ///
     /// # Cancel safety
-    /// A future that is dropped drops the child; see [`kill_on_drop`](Self::kill_on_drop).
+    /// Not cancel safe: dropping the future drops the child; see [`kill_on_drop`](Self::kill_on_drop).
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -195,23 +192,23 @@ impl Command {
         let child = self.spawn();
         async {
             let mut child = child?;
-            // A child that waits to write or read must not wait for ever.
+            // A child that reads or writes a pipe must not block forever.
             drop((child.stdin.take(), child.stdout.take(), child.stderr.take()));
             child.wait().await
         }
     }
 
-    /// Starts the child at once, and collects what it writes until it has ended. Its standard output and error are made
-    /// pipes, whatever they were set to, and stay so.
+    /// Starts the child at once, waits for its exit, and collects its output. Pipes its standard output and error, also
+    /// for later starts of this command.
     ///
     /// # Errors
     /// Those of [`spawn`](Self::spawn) and [`Child::wait_with_output`], given by the future.
     ///
     /// # Panics
-    /// As [`spawn`](Self::spawn).
+    /// Those of [`spawn`](Self::spawn).
     ///
     /// # Cancel safety
-    /// A future that is dropped drops the child, and what it had written; see [`kill_on_drop`](Self::kill_on_drop).
+    /// Not cancel safe: dropping the future drops the child and its output; see [`kill_on_drop`](Self::kill_on_drop).
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! Settings of a command that every system has.
+//! Settings of a command on all platforms.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Stdio;
 use super::Command;
 
 impl Command {
-    /// Adds an argument. No shell takes it apart.
+    /// Adds an argument. It is passed as it is, without a shell.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -41,7 +41,7 @@ impl Command {
         self
     }
 
-    /// Sets a variable of the child's environment.
+    /// Sets an environment variable of the child.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -60,7 +60,7 @@ impl Command {
         self
     }
 
-    /// Sets variables of the child's environment.
+    /// Sets environment variables of the child.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -84,7 +84,7 @@ impl Command {
         self
     }
 
-    /// Takes a variable out of the child's environment.
+    /// Removes an environment variable of the child.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -100,7 +100,7 @@ impl Command {
         self
     }
 
-    /// Gives the child an empty environment: nothing of this process's, and nothing that was set before.
+    /// Clears the child's environment: inherited variables and those set before.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -115,8 +115,8 @@ impl Command {
         self
     }
 
-    /// Sets the directory that the child starts in. Whether the path of the program is looked up there or here depends
-    /// on the system, if it is not absolute.
+    /// Sets the child's working directory. Whether a relative program path is resolved there or in the current
+    /// directory depends on the platform.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -131,7 +131,7 @@ impl Command {
         self
     }
 
-    /// Sets what the child reads as its standard input: by default, what this process does.
+    /// Sets the child's standard input. Inherited by default.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -148,8 +148,7 @@ impl Command {
         self
     }
 
-    /// Sets where the child's standard output goes: by default, where this process's does. [`output`](Self::output)
-    /// makes it a pipe.
+    /// Sets the child's standard output. Inherited by default; [`output`](Self::output) pipes it.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -166,8 +165,7 @@ impl Command {
         self
     }
 
-    /// Sets where the child's standard error goes: by default, where this process's does. [`output`](Self::output)
-    /// makes it a pipe.
+    /// Sets the child's standard error. Inherited by default; [`output`](Self::output) pipes it.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

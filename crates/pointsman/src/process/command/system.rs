@@ -1,4 +1,4 @@
-//! Settings of a command that one system has.
+//! Settings of a command on one platform.
 
 use super::Command;
 
@@ -11,7 +11,7 @@ mod unix {
     use super::Command;
 
     impl Command {
-        /// Sets the child's user, by number. It is not started if it may not be that.
+        /// Sets the child's user id. Without permission for it, the start fails.
         ///
         /// ```
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -29,7 +29,7 @@ mod unix {
             self
         }
 
-        /// Sets the child's group, by number. It is not started if it may not be in that.
+        /// Sets the child's group id. Without permission for it, the start fails.
         ///
         /// ```
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -47,7 +47,7 @@ mod unix {
             self
         }
 
-        /// Sets the child's argument 0, which is the name of the program otherwise.
+        /// Sets the child's argument 0. Default: the program.
         ///
         /// ```
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -65,12 +65,12 @@ mod unix {
             self
         }
 
-        /// Adds a function that the child runs just before it becomes the program. With several, they run in this order.
-        /// An error ends the child, and is that of [`spawn`](Self::spawn).
+        /// Adds a function that the child runs just before it executes the program; several run in the order added. An
+        /// error ends the child and is returned by [`spawn`](Self::spawn).
         ///
         /// # Safety
-        /// It runs after a `fork`, where only its thread is left of the process: it may use what is async-signal-safe,
-        /// so neither allocate nor lock anything, and it must not close or use up descriptors that others own.
+        /// The function runs after `fork`, with only one thread: it must only use async-signal-safe functions, so
+        /// neither allocate nor lock, and must not close descriptors that others own.
         ///
         /// ```
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -87,13 +87,13 @@ mod unix {
         where
             F: FnMut() -> io::Result<()> + Send + Sync + 'static,
         {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller guarantees what the standard library's `pre_exec` asks, which is the same.
             unsafe { self.std.pre_exec(f) };
             self
         }
 
-        /// Puts the child in a process group, by number; 0 makes a new one, of the child's own number. What a terminal
-        /// sends, ctrl-c for one, goes to the group that is in the foreground.
+        /// Sets the child's process group id; 0 creates a group with the child's own id. A terminal sends signals such
+        /// as ctrl-c to the foreground group.
         ///
         /// ```
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -121,7 +121,7 @@ mod windows {
     use super::Command;
 
     impl Command {
-        /// Adds text to the command line as it is, without quotes.
+        /// Adds text to the command line without quoting.
         ///
         /// ```no_run
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {
@@ -135,7 +135,7 @@ mod windows {
             self
         }
 
-        /// Sets the flags that `CreateProcess` is given, beside `CREATE_UNICODE_ENVIRONMENT`.
+        /// Sets the creation flags passed to `CreateProcess`, in addition to `CREATE_UNICODE_ENVIRONMENT`.
         ///
         /// ```no_run
         /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

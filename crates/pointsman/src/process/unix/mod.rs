@@ -1,6 +1,6 @@
-//! Child processes of Unix.
+//! Child processes on Unix.
 //!
-//! Invariant: the number of a child is used only until it was found to have ended; it can't be another's before.
+//! Invariant: the process id is used only until the child is reaped; the system cannot reuse it before.
 
 mod orphans;
 #[cfg(target_os = "linux")]
@@ -19,19 +19,19 @@ use crate::signal::{listener::Listener, registry};
 pub(super) struct Process {
     /// `None` while this is dropped.
     child: Option<Child>,
-    /// What tells of its end, once somebody waits for that.
-    end: Option<End>,
+    /// The source of exit notifications, once the child is waited for.
+    exit_source: Option<ExitSource>,
 }
 
-enum End {
-    /// A descriptor that can be read once the child has ended.
+enum ExitSource {
+    /// A descriptor that becomes readable when the child exits.
     #[cfg(target_os = "linux")]
     Descriptor(pidfd::Registered),
-    /// `SIGCHLD`, which is that of any child.
+    /// `SIGCHLD`, which any child raises.
     Signal(Listener),
 }
 
-/// The current runtime looks after children that are dropped, from now on.
+/// Makes the current runtime reap dropped children from now on.
 #[track_caller]
 pub(super) fn prepare() -> io::Result<()> {
     registry::watch_at(&Handle::current())
@@ -41,49 +41,49 @@ impl Process {
     pub(super) fn new(child: Child) -> Self {
         Self {
             child: Some(child),
-            end: None,
+            exit_source: None,
         }
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.child.as_ref().expect(HERE).id()
+        self.child.as_ref().expect(NOT_DROPPED).id()
     }
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
-        self.child.as_mut().expect(HERE).kill()
+        self.child.as_mut().expect(NOT_DROPPED).kill()
     }
 
     pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.child.as_mut().expect(HERE).try_wait()
+        self.child.as_mut().expect(NOT_DROPPED).try_wait()
     }
 
     pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
-        let child = self.child.as_mut().expect(HERE);
+        let child = self.child.as_mut().expect(NOT_DROPPED);
         loop {
-            match &mut self.end {
+            match &mut self.exit_source {
                 None => {
                     if let Some(status) = child.try_wait()? {
                         return Poll::Ready(Ok(status));
                     }
-                    self.end = Some(End::of(child)?);
+                    self.exit_source = Some(ExitSource::new(child)?);
                 }
                 #[cfg(target_os = "linux")]
-                Some(End::Descriptor(descriptor)) => {
+                Some(ExitSource::Descriptor(descriptor)) => {
                     let registration = descriptor.registration();
                     match std::task::ready!(registration.poll_read_ready(cx)) {
                         Ok(event) => {
                             if let Some(status) = child.try_wait()? {
                                 return Poll::Ready(Ok(status));
                             }
-                            // A debugger is told first. There will be another event.
+                            // A tracing debugger is notified first. Another event follows.
                             registration.clear_readiness(event);
                         }
-                        // That runtime has ended. It may be waited for at another.
-                        Err(_) => self.end = None,
+                        // The descriptor's runtime has shut down. Register with the current one.
+                        Err(_) => self.exit_source = None,
                     }
                 }
-                Some(End::Signal(listener)) => {
-                    // First, so that a signal that comes after the child was asked is heard of.
+                Some(ExitSource::Signal(listener)) => {
+                    // Polled first, so that a signal after `try_wait` is noticed.
                     let will_be_woken = listener.poll(cx).is_pending();
                     if let Some(status) = child.try_wait()? {
                         return Poll::Ready(Ok(status));
@@ -97,13 +97,13 @@ impl Process {
     }
 }
 
-const HERE: &str = "it is here until this is dropped";
+const NOT_DROPPED: &str = "the child is taken in drop only";
 
-impl End {
-    /// At the current runtime.
+impl ExitSource {
+    /// Registers with the current runtime.
     #[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
-    fn of(child: &Child) -> io::Result<Self> {
-        // An error tells that the runtime has ended, or that a signal is all that there is.
+    fn new(child: &Child) -> io::Result<Self> {
+        // Without pidfds, or if the runtime has shut down; `listen` reports the latter.
         #[cfg(target_os = "linux")]
         if let Ok(descriptor) = pidfd::register(child) {
             return Ok(Self::Descriptor(descriptor));
@@ -114,7 +114,7 @@ impl End {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let mut child = self.child.take().expect(HERE);
+        let mut child = self.child.take().expect(NOT_DROPPED);
         if let Ok(None) = child.try_wait() {
             orphans::adopt(child);
         }

@@ -1,7 +1,7 @@
-//! Children that were dropped and have yet to end. Each is asked for its end then, so that its number is given back.
+//! Dropped children that still run. Each is reaped when it exits, so that its process id is freed.
 //!
-//! Invariant: a child is asked under the lock before it is put in, and the signal that it has ended is reacted to
-//! before that. So it ends before it is asked, or its signal finds it here.
+//! Invariant: the reaction to `SIGCHLD` is installed first, and the child is checked under the lock before it is added.
+//! Either it has exited before the check, or its signal finds it in the list.
 
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ fn orphans() -> MutexGuard<'static, Vec<Child>> {
 }
 
 pub(super) fn adopt(mut child: Child) {
-    // If the system does not let it, nothing but the next signal that it lets through can help.
+    // If this fails, only a `SIGCHLD` that arrives for another reason can reap the child.
     let _ = registry::react_to(libc::SIGCHLD, reap);
     let mut orphans = orphans();
     if is_running(&mut child) {
@@ -27,7 +27,7 @@ fn reap() {
     orphans().retain_mut(is_running);
 }
 
-/// What can't be asked was asked by something else of this program.
+/// A child that cannot be checked was reaped by other code in this process.
 fn is_running(child: &mut Child) -> bool {
     matches!(child.try_wait(), Ok(None))
 }

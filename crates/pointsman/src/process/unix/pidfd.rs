@@ -1,4 +1,4 @@
-//! Descriptors of processes, which can be read once the process has ended.
+//! Pidfds: descriptors that become readable when their process exits.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -14,17 +14,17 @@ pub(super) type Registered = PollEvented<Pidfd>;
 
 pub(super) struct Pidfd(OwnedFd);
 
-/// Opens the descriptor of a child, which has not been found to have ended, at the current runtime.
+/// Opens a pidfd of a child that is not yet reaped, and registers it with the current runtime.
 ///
 /// # Errors
-/// If the system is older than these descriptors, a sandbox forbids them, there are no more, or the runtime has ended.
+/// If the kernel lacks pidfds, a sandbox forbids them, too many descriptors are open, or the runtime has shut down.
 pub(super) fn register(child: &Child) -> io::Result<Registered> {
-    // SAFETY: it takes two numbers, and gives a descriptor that is the caller's, or -1.
+    // SAFETY: the call takes two integers and no pointer.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
     if descriptor == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: as above.
+    // SAFETY: the call has succeeded, so the descriptor is open and no other code owns it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as _) };
     PollEvented::new_with_interest(Pidfd(descriptor), Interest::READABLE)
 }

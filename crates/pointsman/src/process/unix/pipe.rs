@@ -1,4 +1,4 @@
-//! Ends of pipes, registered at a runtime.
+//! Pipe ends registered with a runtime.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -24,7 +24,7 @@ macro_rules! ends {
                 PollEvented::new_with_interest(pipe, Interest::$interest).map(Self)
             }
 
-            /// Takes the descriptor out. It blocks, as whoever is given it will expect.
+            /// Returns the descriptor, in blocking mode, as programs expect of their standard streams.
             pub(in crate::process) fn into_owned(self) -> io::Result<OwnedFd> {
                 let pipe = self.0.into_inner()?;
                 pipe.set_nonblocking(false)?;
@@ -60,7 +60,7 @@ impl Writer {
         self.0.poll_write_vectored(cx, bufs)
     }
 
-    /// What was written is in the pipe.
+    /// Does nothing: writes are not buffered.
     pub(in crate::process) fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -72,7 +72,7 @@ impl Reader {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a pipe does not look at the buffer, and says how much of it it has filled.
+        // SAFETY: mio reads a pipe by one system call, which only writes to the buffer and returns how much it wrote.
         unsafe { self.0.poll_read(cx, buf) }
     }
 }

@@ -1,9 +1,9 @@
-//! Which driver a thread's timers belong to, and where a timer finds its own again.
+//! The current timer driver of a thread, and the lookup of a driver by its id.
 //!
-//! A timer keeps the number of its driver, which costs nothing to copy. Nearly always it is used where that is
-//! the current one, and no reference is counted; elsewhere it is looked up.
+//! A timer stores its driver's id, which costs nothing to copy. It is nearly always used where that driver is current,
+//! so no reference is counted; elsewhere the driver is looked up.
 //!
-//! Invariant: no user's code runs while the current driver is borrowed.
+//! Invariant: no user code runs while the current driver is borrowed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -12,24 +12,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Driver;
 
-/// What this thread's timers go by.
-enum Current {
+enum CurrentDriver {
     NoRuntime,
-    /// A runtime without time.
+    /// A runtime without time enabled.
     NoTime,
     Driver(Arc<Driver>),
 }
 
 #[cfg(not(all(test, loom)))]
 std::thread_local! {
-    static CURRENT: RefCell<Current> = const { RefCell::new(Current::NoRuntime) };
+    static CURRENT: RefCell<CurrentDriver> = const { RefCell::new(CurrentDriver::NoRuntime) };
 }
 #[cfg(all(test, loom))]
 loom::thread_local! {
-    static CURRENT: RefCell<Current> = RefCell::new(Current::NoRuntime);
+    static CURRENT: RefCell<CurrentDriver> = RefCell::new(CurrentDriver::NoRuntime);
 }
 
-/// Why there is no current driver.
+/// Why a thread has no current driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::time) enum Missing {
     NoRuntime,
@@ -37,47 +36,45 @@ pub(in crate::time) enum Missing {
     ThreadEnds,
 }
 
-/// Sets the driver of the runtime that this thread is in. `None`: it is in none; `Some(None)`: in one without
-/// time.
+/// Sets the driver of the runtime that this thread is in. `None`: in no runtime; `Some(None)`: in one without time.
 pub(crate) fn set_current(runtime: Option<Option<&Arc<Driver>>>) {
     let current = match runtime {
-        None => Current::NoRuntime,
-        Some(None) => Current::NoTime,
-        Some(Some(driver)) => Current::Driver(driver.clone()),
+        None => CurrentDriver::NoRuntime,
+        Some(None) => CurrentDriver::NoTime,
+        Some(Some(driver)) => CurrentDriver::Driver(driver.clone()),
     };
-    // The one before may be the last reference: it goes when nothing is borrowed.
+    // The previous value may be the last reference; it is dropped after the borrow has ended.
     let before = CURRENT.try_with(|cell| cell.replace(current));
     drop(before);
 }
 
-/// The number of the current driver.
+/// Returns the id of the current driver.
 #[inline]
 pub(in crate::time) fn current_id() -> Result<u64, Missing> {
     CURRENT
         .try_with(|current| match &*current.borrow() {
-            Current::Driver(driver) => Ok(driver.id),
-            Current::NoTime => Err(Missing::NoTime),
-            Current::NoRuntime => Err(Missing::NoRuntime),
+            CurrentDriver::Driver(driver) => Ok(driver.id),
+            CurrentDriver::NoTime => Err(Missing::NoTime),
+            CurrentDriver::NoRuntime => Err(Missing::NoRuntime),
         })
         .unwrap_or(Err(Missing::ThreadEnds))
 }
 
-/// The current driver.
 pub(in crate::time) fn current() -> Option<Arc<Driver>> {
     let current = CURRENT.try_with(|current| match &*current.borrow() {
-        Current::Driver(driver) => Some(driver.clone()),
+        CurrentDriver::Driver(driver) => Some(driver.clone()),
         _ => None,
     });
     current.ok().flatten()
 }
 
-/// Runs `run`, which runs no user's code, with the driver of this number. `None` if it is gone.
+/// Runs `run`, which must not run user code, with the driver of this id. Returns `None` if the driver is gone.
 #[inline]
 pub(in crate::time) fn with_driver<R>(id: u64, run: impl FnOnce(&Driver) -> R) -> Option<R> {
     let mut run = Some(run);
     let mut run = |driver: &Driver| run.take().map(|run| run(driver));
     let here = CURRENT.try_with(|current| match &*current.borrow() {
-        Current::Driver(driver) if driver.id == id => run(driver),
+        CurrentDriver::Driver(driver) if driver.id == id => run(driver),
         _ => None,
     });
     match here {
@@ -86,22 +83,22 @@ pub(in crate::time) fn with_driver<R>(id: u64, run: impl FnOnce(&Driver) -> R) -
     }
 }
 
-/// Tells who waits for the next timer of this driver that there is an earlier one.
+/// Notifies the waiter of this driver that the next timer has become earlier.
 #[cold]
-pub(in crate::time) fn tell(id: u64) {
+pub(in crate::time) fn notify_waiter(id: u64) {
     let driver = current().filter(|driver| driver.id == id);
     if let Some(driver) = driver.or_else(|| find(id)) {
-        driver.tell();
+        driver.notify_waiter();
     }
 }
 
 thread_value! {
-    /// 0: it has none yet.
+    /// 0: not yet assigned.
     static NUMBER: Cell<usize> = Cell::new(0);
 }
 
-/// A number for this thread, so that each has another shard if there are enough. For loom's threads it would not be
-/// the same each time.
+/// A sequence number of this thread, so that threads use different shards if there are enough. Always 0 under loom,
+/// whose executions must be deterministic.
 #[inline]
 pub(super) fn thread_sequence() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
@@ -121,7 +118,7 @@ fn drivers() -> MutexGuard<'static, BTreeMap<u64, Weak<Driver>>> {
     DRIVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number that no other driver of the process has or had.
+/// An id that no other driver of the process has or had.
 pub(super) fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -6,38 +6,37 @@ use loom::thread;
 
 use super::*;
 
-struct Nobody;
+struct NoopWaiter;
 
-impl Waiter for Nobody {
+impl Waiter for NoopWaiter {
     fn timer_is_earlier(&self) {}
 }
 
 fn unpausable() -> Arc<Driver> {
-    Driver::unpausable(1, Weak::<Nobody>::new())
+    Driver::unpausable(1, Weak::<NoopWaiter>::new())
 }
 
-/// Does what is left to be done.
-fn finish(then: Then) {
-    if let Then::Wake(waker) = then {
+fn finish(then: FollowUp) {
+    if let FollowUp::Wake(waker) = then {
         waker.wake();
     }
 }
 
-/// Registers at the tick at first, as a sleep does, and waits for the end.
-async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
+/// Registers the timer at the first poll, as a sleep does, and waits until it has ended.
+async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> TimerState {
     poll_fn(|cx| {
         match timer.state() {
-            State::Idle => match driver.register_tick(timer, tick, 0, cx.waker().clone()) {
-                Then::Tell => driver.tell(),
+            TimerState::Idle => match driver.register_tick(timer, tick, 0, cx.waker().clone()) {
+                FollowUp::NotifyWaiter => driver.notify_waiter(),
                 then => finish(then),
             },
-            State::Waiting if !timer.wakes(cx.waker()) => {
+            TimerState::Waiting if !timer.wakes(cx.waker()) => {
                 finish(driver.replace_waker(timer, cx.waker().clone()));
             }
             _ => {}
         }
         match timer.state() {
-            State::Idle | State::Waiting => Poll::Pending,
+            TimerState::Idle | TimerState::Waiting => Poll::Pending,
             end => Poll::Ready(end),
         }
     })
@@ -45,7 +44,7 @@ async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
 }
 
 impl Driver {
-    /// For models of those who wait for timers. No time passes there, so it was started an hour ago.
+    /// For models of a driver's waiters. No time passes in a model, so the driver was started an hour ago.
     pub(crate) fn of_model(waiter: Weak<dyn Waiter>) -> Arc<Self> {
         let clock = Clock::real();
         Arc::new(Self {
@@ -59,10 +58,10 @@ impl Driver {
         })
     }
 
-    /// Registers a timer that is due, and waits until somebody has seen that.
+    /// Registers a timer that is due, and waits until it is fired.
     pub(crate) async fn wait_for_one_that_is_due(&self) {
         let timer = Box::pin(Timer::new());
-        assert_eq!(wait(self, timer.as_ref(), 1).await, State::Fired);
+        assert_eq!(wait(self, timer.as_ref(), 1).await, TimerState::Fired);
     }
 }
 
@@ -79,21 +78,24 @@ fn a_registered_timer_is_fired() {
             other.fire_until(5);
         });
         let timer = Box::pin(Timer::new());
-        // Either before the wheel has come to 5, or at once.
-        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Fired);
+        // Registered either before the wheel has reached 5, or afterwards and fired at once.
+        assert_eq!(
+            block_on(wait(&driver, timer.as_ref(), 5)),
+            TimerState::Fired
+        );
         firing.join().unwrap();
     });
 }
 
 #[test]
-fn a_timer_that_goes_is_not_touched() {
+fn a_cancelled_timer_is_not_accessed() {
     model(|| {
         let driver = unpausable();
         let timer = Box::pin(Timer::new());
         finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
-        if timer.state() == State::Waiting {
+        if timer.state() == TimerState::Waiting {
             finish(driver.cancel(timer.as_ref()));
         }
         timer.wipe();
@@ -102,27 +104,27 @@ fn a_timer_that_goes_is_not_touched() {
 }
 
 #[test]
-fn a_timer_that_is_put_off_fires_at_its_new_tick_only() {
+fn a_timer_that_is_postpone_fires_at_its_new_tick_only() {
     model(|| {
         let driver = unpausable();
         let timer = Box::pin(Timer::new());
         finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
-        let is_put_off = timer.put_off(9);
+        let is_postpone = timer.postpone(9);
         firing.join().unwrap();
-        if is_put_off {
-            assert_eq!(timer.state(), State::Waiting);
+        if is_postpone {
+            assert_eq!(timer.state(), TimerState::Waiting);
             driver.fire_until(8);
-            assert_eq!(timer.state(), State::Waiting);
+            assert_eq!(timer.state(), TimerState::Waiting);
             driver.fire_until(9);
         }
-        assert_eq!(timer.state(), State::Fired);
+        assert_eq!(timer.state(), TimerState::Fired);
     });
 }
 
 #[test]
-fn a_timer_that_is_moved_forward_is_fired_or_idle() {
+fn a_timer_moved_to_an_earlier_tick_is_fired_or_idle() {
     model(|| {
         let driver = unpausable();
         let timer = Box::pin(Timer::new());
@@ -131,7 +133,7 @@ fn a_timer_that_is_moved_forward_is_fired_or_idle() {
         let firing = thread::spawn(move || other.fire_until(9));
         finish(driver.move_to_tick(timer.as_ref(), 7, 0));
         firing.join().unwrap();
-        assert_ne!(timer.state(), State::Waiting);
+        assert_ne!(timer.state(), TimerState::Waiting);
     });
 }
 
@@ -143,13 +145,16 @@ fn the_last_waker_is_woken() {
         finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
-        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Fired);
+        assert_eq!(
+            block_on(wait(&driver, timer.as_ref(), 5)),
+            TimerState::Fired
+        );
         firing.join().unwrap();
     });
 }
 
 #[test]
-fn two_that_fire_do_not_fire_twice() {
+fn concurrent_firing_does_not_fire_twice() {
     model(|| {
         let driver = unpausable();
         let timer = Box::pin(Timer::new());
@@ -157,32 +162,35 @@ fn two_that_fire_do_not_fire_twice() {
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         driver.fire_until(5);
-        assert_eq!(timer.state(), State::Fired);
+        assert_eq!(timer.state(), TimerState::Fired);
         firing.join().unwrap();
     });
 }
 
 #[test]
-fn shutdown_wakes_what_is_registered_meanwhile() {
+fn shutdown_wakes_a_timer_registered_concurrently() {
     model(|| {
         let driver = unpausable();
         let other = driver.clone();
         let closing = thread::spawn(move || other.shutdown());
         let timer = Box::pin(Timer::new());
-        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Closed);
+        assert_eq!(
+            block_on(wait(&driver, timer.as_ref(), 5)),
+            TimerState::Closed
+        );
         closing.join().unwrap();
     });
 }
 
 #[test]
-fn a_fired_timer_may_go_without_the_lock() {
+fn a_fired_timer_may_be_freed_without_the_lock() {
     model(|| {
         let driver = unpausable();
         let timer = Box::pin(Timer::new());
         finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
-        while timer.state() == State::Waiting {
+        while timer.state() == TimerState::Waiting {
             thread::yield_now();
         }
         timer.wipe();
@@ -191,9 +199,9 @@ fn a_fired_timer_may_go_without_the_lock() {
 }
 
 #[test]
-fn who_sleeps_until_the_next_timer_is_told_of_an_earlier_one() {
+fn a_sleeping_waiter_is_notified_of_an_earlier_timer() {
     model(|| {
-        let driver = Driver::unpausable(2, Weak::<Nobody>::new());
+        let driver = Driver::unpausable(2, Weak::<NoopWaiter>::new());
         let first = Box::pin(Timer::new());
         finish(driver.register_tick(first.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
@@ -203,12 +211,12 @@ fn who_sleeps_until_the_next_timer_is_told_of_an_earlier_one() {
             let second = Box::pin(Timer::new());
             second.set_shard(1);
             let then = other.register_tick(second.as_ref(), 9, 0, Waker::noop().clone());
-            (second, matches!(then, Then::Tell))
+            (second, matches!(then, FollowUp::NotifyWaiter))
         });
         let sleeps_until = driver.next.load(Ordering::Relaxed);
-        let (second, is_told) = registering.join().unwrap();
+        let (second, is_notified) = registering.join().unwrap();
         firing.join().unwrap();
-        assert!(sleeps_until <= 9 || is_told);
+        assert!(sleeps_until <= 9 || is_notified);
         assert_eq!(driver.next.load(Ordering::Relaxed), 9);
         finish(driver.cancel(second.as_ref()));
     });

@@ -1,21 +1,21 @@
-//! The timers of one runtime, and the clock that they go by.
+//! The timers of one runtime, and its clock.
 //!
-//! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
-//! tick, the clock is rounded down, so that no timer fires early.
+//! Time is counted in ticks of one millisecond since the driver was created. A deadline is rounded up and the clock is
+//! rounded down, so that no timer fires early.
 //!
-//! The timers are in several shards, each with a wheel and a lock, so that threads that register and cancel do not
-//! wait for each other. A runtime of one thread has one shard: there timers fire in the order of their deadlines.
-//! With several that holds for those of each shard.
+//! The timers are divided into shards, each with a wheel and a lock, so that threads that register and cancel timers
+//! rarely contend. A runtime with one thread has one shard, and its timers fire in the order of their deadlines. With
+//! several shards that holds within each.
 //!
-//! Invariant: `next` is not later than the tick of any timer. It becomes earlier under the lock of the shard where
-//! that timer is put in, and whoever makes it so tells who waits; it becomes later under all locks. So who goes to
-//! sleep by it is told of every timer that is earlier.
+//! Invariant: `next` is not later than the tick of any timer. It is lowered under the lock of the shard into which that
+//! timer is inserted, and the thread that lowers it notifies the driver's waiter; it is raised under the locks of all
+//! shards. A waiter that sleeps until `next` is therefore notified of each earlier timer.
 //!
-//! Nothing that is not the driver's own runs under a lock, nor while a timer's owner is in here: wakers are cloned before, and what is
-//! to be done with them after is given back as [`Then`].
+//! No user code runs under a lock, nor while a timer is borrowed from its owner: wakers are cloned before, and what
+//! remains to be done with them is returned as [`FollowUp`].
 //!
-//! Cost: one lock to register, to cancel, and for each batch that fires, and then all, to find the next; none if
-//! nothing is due.
+//! Cost: one lock to register and to cancel, one for each batch that fires and then all of them to find the next timer;
+//! none if nothing is due.
 
 use std::array;
 use std::fmt;
@@ -42,51 +42,51 @@ mod timer;
 mod wheel;
 
 pub(crate) use current::set_current;
-pub(super) use current::{Missing, current, current_id, tell, with_driver};
+pub(super) use current::{Missing, current, current_id, notify_waiter, with_driver};
 use timer::End;
-pub(crate) use timer::{State, Timer};
+pub(crate) use timer::{Timer, TimerState};
 use wheel::{LAST_TICK, Wheel};
 
-/// There is no timer.
+/// No timer is registered.
 const NEVER: u64 = u64::MAX;
 
-/// Each has a wheel of 8 KiB, and all are locked when timers have fired.
-const MOST_SHARDS: usize = 16;
+/// Bounds the memory, 8 KiB a wheel, and the locks that are taken after timers have fired.
+const MAX_SHARDS: usize = 16;
 
 const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 
-/// Who waits for the next timer of a driver.
+/// Sleeps until the next timer of a driver is due.
 pub(crate) trait Waiter: Send + Sync {
-    /// The next timer is earlier than all were: who sleeps longer is to look again.
+    /// The next timer has become earlier: a waiter that sleeps past it must look again.
     fn timer_is_earlier(&self);
 }
 
-/// What a timer's owner has to do when it holds nothing of the driver any more.
+/// What the caller does after it has released all locks and borrows.
 #[must_use]
 #[derive(Debug)]
-pub(super) enum Then {
+pub(super) enum FollowUp {
     Nothing,
     Drop(Waker),
     Wake(Waker),
-    /// The timer is the next of all now: who waits for that has to be told, by [`tell`].
-    Tell,
+    /// The timer is now the earliest of all: the driver's waiter must be notified, by [`notify_waiter`].
+    NotifyWaiter,
 }
 
 pub(crate) struct Driver {
-    /// No other driver of the process has or had it.
+    /// Unique in the process, never reused.
     id: u64,
     waiter: Weak<dyn Waiter>,
     clock: Clock,
     start: Instant,
-    /// A power of two.
+    /// Their number is a power of two.
     shards: Box<[Shard]>,
-    /// When there may be something to do, or [`NEVER`].
+    /// The tick at which a timer may be due, or [`NEVER`].
     next: AtomicU64,
-    /// Set before all shards are emptied. No timer is put into a wheel after that.
+    /// Set before all shards are emptied. No timer is inserted afterwards.
     is_closed: AtomicBool,
 }
 
-/// Apart from others by two cache lines, as processors fetch them in pairs.
+/// Aligned to two cache lines, as processors fetch them in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard(Mutex<Wheel>);
@@ -98,14 +98,14 @@ impl Shard {
 }
 
 impl Driver {
-    /// For a runtime of one thread, whose clock can be paused.
+    /// Creates the driver of a runtime with one thread, whose clock can be paused.
     pub(crate) fn new(start_paused: bool, waiter: Weak<dyn Waiter>) -> Arc<Self> {
         Self::with_clock(Clock::pausable(start_paused), 1, waiter)
     }
 
-    /// For a runtime of several threads, whose clock cannot be paused.
+    /// Creates the driver of a runtime with several threads, whose clock cannot be paused.
     pub(crate) fn unpausable(threads: usize, waiter: Weak<dyn Waiter>) -> Arc<Self> {
-        let shards = threads.next_power_of_two().min(MOST_SHARDS);
+        let shards = threads.next_power_of_two().min(MAX_SHARDS);
         Self::with_clock(Clock::real(), shards, waiter)
     }
 
@@ -129,7 +129,7 @@ impl Driver {
         &self.clock
     }
 
-    /// The first tick that is not before the deadline.
+    /// The first tick at or after the deadline.
     fn tick_of(&self, deadline: Instant) -> u64 {
         ticks(deadline - self.start, NANOSECONDS_PER_TICK - 1)
     }
@@ -138,20 +138,20 @@ impl Driver {
         ticks(instant - self.start, 0)
     }
 
-    /// The last tick that is not after the clock's time.
+    /// The last tick at or before the clock's time.
     fn now(&self) -> u64 {
         self.last_tick_at(self.clock.now())
     }
 
-    /// Where a waiting timer is. For its owner.
+    /// The shard of a waiting timer. Called by the timer's owner.
     fn shard_of(&self, timer: &Timer) -> &Shard {
         &self.shards[timer.shard()]
     }
 
-    /// Finds out which timer is the next of all, after some have gone.
+    /// Recomputes `next` after timers have been removed.
     fn update_next(&self) -> u64 {
-        // In the same order by all.
-        let wheels: [_; MOST_SHARDS] =
+        // All threads lock the shards in the same order.
+        let wheels: [_; MAX_SHARDS] =
             array::from_fn(|index| self.shards.get(index).map(Shard::lock));
         let next = wheels
             .iter()
@@ -163,10 +163,9 @@ impl Driver {
         next
     }
 
-    /// How long it is, in real time, until a timer may be due. `None` if there is none, or if the clock is
-    /// paused.
+    /// Real time until a timer may be due. `None` if there is no timer, or the clock is paused.
     pub(crate) fn until_next(&self) -> Option<Duration> {
-        // The one that waits looks again after each timer that is earlier.
+        // Relaxed: the waiter is notified of each timer that lowers `next`.
         let next = self.next.load(Ordering::Relaxed);
         if next == NEVER || self.clock.is_paused() {
             return None;
@@ -174,14 +173,14 @@ impl Driver {
         Some((self.start + Duration::from_millis(next)) - self.clock.now())
     }
 
-    /// Whether [`fire`](Self::fire) would find something to do. Reads the clock only if there is a timer.
+    /// Whether [`fire`](Self::fire) would find a timer that may be due. Reads the clock only if there is a timer.
     #[inline]
     pub(crate) fn next_is_due(&self) -> bool {
         let next = self.next.load(Ordering::Relaxed);
         next != NEVER && next <= self.now()
     }
 
-    /// Fires all timers that are due. Several threads may do so at once.
+    /// Fires all timers that are due. Several threads may call it at once.
     pub(crate) fn fire(&self) {
         let next = self.next.load(Ordering::Relaxed);
         if next == NEVER {
@@ -193,16 +192,16 @@ impl Driver {
         }
     }
 
-    /// A panic of a waker, which has been reported by then, ends here: the thread has other timers to fire, and it
-    /// is none of theirs.
+    /// A waker's panic, which has already been reported, is caught: the remaining timers must still fire.
     fn fire_until(&self, tick: u64) {
         self.empty(|wheel| {
             while let Some(timer) = wheel.pop(tick) {
-                // SAFETY: a timer in the wheel is live. It is out of it now, under the lock, and is left
-                // alone if it has ended.
+                // SAFETY: timers in the wheel are live, as their owners remove them before they drop them. This one was
+                // removed under the lock, and is not touched after `end_if_due` has ended it.
                 match unsafe { timer.as_ref().end_if_due(wheel.now()) } {
                     Ok(waker) => return Some(waker),
-                    // SAFETY: it lives, as it has not ended, and its tick is later than now.
+                    // SAFETY: the timer has not ended, so its owner must take this lock to remove it: it is live. Its
+                    // new tick is later than the wheel's.
                     Err(later) => unsafe { wheel.insert(timer, later) },
                 }
             }
@@ -210,7 +209,7 @@ impl Driver {
         });
     }
 
-    /// Wakes all that `take` takes out of the wheels.
+    /// Wakes all wakers that `take` removes from the wheels.
     fn empty(&self, take: impl Fn(&mut Wheel) -> Option<Waker>) {
         let mut batch = WakeBatch::new();
         for shard in &self.shards {
@@ -233,25 +232,23 @@ impl Driver {
         batch.wake_all();
     }
 
-    /// Whether the clock stands still.
     pub(crate) fn is_paused(&self) -> bool {
         self.clock.is_paused()
     }
 
-    /// If the clock is paused, moves it to the next timer, if there is any, and fires what is due then. For
-    /// a runtime that has nothing to do. Whether there was one: what it has woken is to be run, or else
-    /// this is to be called again.
+    /// If the clock is paused, advances it to the next timer and fires what is then due. Called when the runtime is
+    /// idle. Returns whether there was a timer; the caller then runs the woken tasks or calls again.
     pub(crate) fn auto_advance(&self) -> bool {
         if !self.clock.is_paused() {
             return false;
         }
-        // Of one that was cancelled, the clock must not show the time.
+        // The clock must not advance to the deadline of a cancelled timer.
         let next = self.update_next();
         if next == NEVER {
             return false;
         }
         let step = Duration::from_millis(next.saturating_sub(self.now()));
-        // It fails only if another thread has started the clock meanwhile.
+        // Fails only if another thread has resumed the clock.
         if self.clock.advance(step).is_err() {
             return false;
         }
@@ -259,139 +256,141 @@ impl Driver {
         true
     }
 
-    /// Wakes all that wait, as above. Whoever is polled after that sees [`State::Closed`].
+    /// Ends all timers and wakes their tasks, which see [`TimerState::Closed`].
     pub(crate) fn shutdown(&self) {
-        // Whoever has a shard's lock later sees it.
+        // A thread that takes a shard's lock later sees the store.
         self.is_closed.store(true, Ordering::Relaxed);
         self.empty(|wheel| {
             wheel
                 .pop_any()
-                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left alone from
-                // here on.
+                // SAFETY: timers in the wheel are live, as their owners remove them before they drop them. This one was
+                // removed under the lock, and is not touched after `close`.
                 .map(|timer| unsafe { timer.as_ref().close() })
         });
     }
 
-    /// Lets an idle timer wait for a deadline. It has ended at once if the deadline has come or the driver has
-    /// shut down. `made` is when the sleep was made, if the clock was read for that, which is not read again: a
-    /// timer that is due since then waits, and fires next.
+    /// Registers an idle timer for a deadline. The timer ends at once if the deadline has passed or the driver has shut
+    /// down. `created` is the time at which the sleep was created, if the clock was read for that; the clock is then
+    /// not read again, and a timer that became due since is fired next.
     pub(super) fn register(
         &self,
         timer: Pin<&Timer>,
         deadline: Instant,
-        made: Option<Instant>,
+        created: Option<Instant>,
         waker: Waker,
-    ) -> Then {
-        let now = match made {
-            // A clock that is held may have been moved since.
-            Some(made) if clock::all_are_real() => self.last_tick_at(made),
+    ) -> FollowUp {
+        let now = match created {
+            // A paused clock may have advanced since.
+            Some(created) if clock::all_are_real() => self.last_tick_at(created),
             _ => self.now(),
         };
         timer.set_shard(current::thread_sequence() & (self.shards.len() - 1));
         self.register_tick(timer, self.tick_of(deadline), now, waker)
     }
 
-    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> Then {
+    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> FollowUp {
         let mut wheel = self.shard_of(&timer).lock();
         if self.is_closed.load(Ordering::Relaxed) {
             timer.end_at_once(End::Closed);
-            return Then::Drop(waker);
+            return FollowUp::Drop(waker);
         }
         if tick <= now.max(wheel.now()) {
             timer.end_at_once(End::Fired);
-            return Then::Drop(waker);
+            return FollowUp::Drop(waker);
         }
         wheel.skip_to(now);
-        // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick is later than
-        // the wheel's.
+        // SAFETY: the caller is the timer's owner and has seen it idle; it is pinned, and its owner removes it before
+        // it drops it. The tick is later than the wheel's: checked above.
         unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
     /// # Safety
-    /// The caller is the owner of the timer, which is idle and leaves the wheel before it is dropped. The tick is
-    /// later than the wheel's.
+    /// The caller is the owner of the timer, which is idle and is removed before it is dropped. The tick is later than
+    /// the wheel's.
     unsafe fn insert(
         &self,
         wheel: &mut Wheel,
         timer: Pin<&Timer>,
         tick: u64,
         waker: Waker,
-    ) -> Then {
-        // SAFETY: as the caller says.
+    ) -> FollowUp {
+        // SAFETY: the caller guarantees what both functions ask, and holds the lock of this wheel.
         unsafe {
             timer.begin(tick, waker);
             wheel.insert(NonNull::from(timer.get_ref()), tick);
         }
-        // Most are not the next, and write nothing that others read.
+        // Most timers are not the earliest and write nothing that other threads read.
         let is_next = tick < self.next.load(Ordering::Relaxed)
             && tick < self.next.fetch_min(tick, Ordering::Relaxed);
         match is_next {
-            true => Then::Tell,
-            false => Then::Nothing,
+            true => FollowUp::NotifyWaiter,
+            false => FollowUp::Nothing,
         }
     }
 
-    /// Tells who waits for the next timer that there is an earlier one. Without the lock.
-    fn tell(&self) {
+    /// Notifies the waiter that the next timer has become earlier. Called without a lock.
+    fn notify_waiter(&self) {
         if let Some(waiter) = self.waiter.upgrade() {
             waiter.timer_is_earlier();
         }
     }
 
-    /// Moves a waiting timer to another deadline, and keeps its waker, which is to be woken if that deadline has
-    /// come. One that has ended meanwhile becomes idle: whoever ended it wakes the task.
-    pub(super) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> Then {
+    /// Moves a waiting timer to another deadline. Keeps its waker, to be woken if that deadline has passed. A timer
+    /// that has ended meanwhile becomes idle; the thread that ended it wakes the task.
+    pub(super) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> FollowUp {
         let tick = self.tick_of(deadline);
-        if timer.put_off(tick) {
-            return Then::Nothing;
+        if timer.postpone(tick) {
+            return FollowUp::Nothing;
         }
         self.move_to_tick(timer, tick, self.now())
     }
 
-    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> Then {
+    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> FollowUp {
         let mut wheel = self.shard_of(&timer).lock();
-        if timer.state() != State::Waiting {
+        if timer.state() != TimerState::Waiting {
             timer.rewind();
-            return Then::Nothing;
+            return FollowUp::Nothing;
         }
-        // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
+        // SAFETY: the timer waits, seen under its shard's lock, so it is in this wheel; `remove` takes it out, and the
+        // caller is its owner.
         let waker = unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
-            timer.give_up()
+            timer.cancel()
         };
         if tick <= now.max(wheel.now()) {
             timer.end_at_once(End::Fired);
-            return Then::Wake(waker);
+            return FollowUp::Wake(waker);
         }
-        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than the
-        // wheel's.
+        // SAFETY: `cancel` has made the timer idle; it is pinned, and its owner removes it before it drops it. The
+        // tick is later than the wheel's: checked above.
         unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
-    /// Changes whom a waiting timer wakes. Does nothing if it has ended meanwhile.
-    pub(super) fn replace_waker(&self, timer: Pin<&Timer>, waker: Waker) -> Then {
+    /// Replaces the waker of a waiting timer. Does nothing if the timer has ended.
+    pub(super) fn replace_waker(&self, timer: Pin<&Timer>, waker: Waker) -> FollowUp {
         let _wheel = self.shard_of(&timer).lock();
-        Then::Drop(if timer.state() == State::Waiting {
-            // SAFETY: it waits, the lock is held, and the caller is its owner.
+        FollowUp::Drop(if timer.state() == TimerState::Waiting {
+            // SAFETY: the timer waits, seen under its shard's lock, which is held, and the caller is its owner.
             unsafe { timer.replace_waker(waker) }
         } else {
             waker
         })
     }
 
-    /// Takes a timer out of the wheel if it is still in it.
+    /// Removes a timer from the wheel if it is still in it.
     ///
-    /// `next` stays: timeouts that come and go, each later than the one before, would otherwise tell who
-    /// waits for the next timer each time. It looks once for nothing.
-    pub(super) fn cancel(&self, timer: Pin<&Timer>) -> Then {
+    /// `next` is left as it is: raising it would make timeouts that are registered and cancelled in turn, each later
+    /// than the one before, notify the waiter every time. The waiter wakes at most once in vain.
+    pub(super) fn cancel(&self, timer: Pin<&Timer>) -> FollowUp {
         let mut wheel = self.shard_of(&timer).lock();
-        if timer.state() != State::Waiting {
-            return Then::Nothing;
+        if timer.state() != TimerState::Waiting {
+            return FollowUp::Nothing;
         }
-        // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
-        Then::Drop(unsafe {
+        // SAFETY: the timer waits, seen under its shard's lock, so it is in this wheel; `remove` takes it out, and the
+        // caller is its owner.
+        FollowUp::Drop(unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
-            timer.give_up()
+            timer.cancel()
         })
     }
 }
@@ -411,7 +410,7 @@ impl Drop for Driver {
     }
 }
 
-/// Whole ticks of a duration after `more` nanoseconds were added.
+/// Whole ticks of a duration to which `more` nanoseconds were added.
 fn ticks(duration: Duration, more: u32) -> u64 {
     duration
         .as_secs()

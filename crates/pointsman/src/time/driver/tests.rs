@@ -6,34 +6,34 @@ use proptest::prelude::*;
 use super::*;
 
 fn waiter() -> Weak<dyn Waiter> {
-    struct Nobody;
-    impl Waiter for Nobody {
+    struct NoopWaiter;
+    impl Waiter for NoopWaiter {
         fn timer_is_earlier(&self) {}
     }
-    Weak::<Nobody>::new()
+    Weak::<NoopWaiter>::new()
 }
 
 fn unpausable() -> Arc<Driver> {
     Driver::unpausable(2, waiter())
 }
 
-/// Does what is left to be done. Whether who waits for the next timer is to be told.
-fn finish(then: Then) -> bool {
+/// Performs a follow-up, and returns whether the waiter is to be notified.
+fn finish(then: FollowUp) -> bool {
     match then {
-        Then::Wake(waker) => waker.wake(),
-        Then::Tell => return true,
-        Then::Nothing | Then::Drop(_) => {}
+        FollowUp::Wake(waker) => waker.wake(),
+        FollowUp::NotifyWaiter => return true,
+        FollowUp::Nothing | FollowUp::Drop(_) => {}
     }
     false
 }
 
-/// Writes down its number when it is woken.
-struct Note {
+/// Logs its number when it is woken.
+struct LoggingWaker {
     number: usize,
     log: Arc<Mutex<Vec<usize>>>,
 }
 
-impl Wake for Note {
+impl Wake for LoggingWaker {
     fn wake(self: Arc<Self>) {
         self.log.lock().unwrap().push(self.number);
     }
@@ -45,11 +45,11 @@ enum Step {
     Cancel(usize),
     Move(usize, u64),
     Advance(u64),
-    /// The clock goes on, and nothing is due.
+    /// The clock advances, and nothing is due.
     Pass(u64),
 }
 
-/// Of every magnitude that there is.
+/// A distance of any magnitude.
 fn distance() -> impl Strategy<Value = u64> {
     (0..40u32, any::<u64>()).prop_map(|(bits, number)| number & ((1 << bits) - 1))
 }
@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A timer, and the tick at which it is due as long as it waits.
+/// A timer, and the tick at which it is due while it waits.
 type Notified = (Pin<Box<Timer>>, Option<u64>);
 
 #[derive(Default)]
@@ -80,14 +80,19 @@ impl Bench {
             Step::Insert(by) => {
                 let timer = Box::pin(Timer::new());
                 timer.set_shard(self.entries.len() % driver.shards.len());
-                let note = Note {
+                let waker = LoggingWaker {
                     number: self.entries.len(),
                     log: self.log.clone(),
                 };
                 let tick = self.now + by;
-                finish(driver.register_tick(timer.as_ref(), tick, self.now, Arc::new(note).into()));
+                finish(driver.register_tick(
+                    timer.as_ref(),
+                    tick,
+                    self.now,
+                    Arc::new(waker).into(),
+                ));
                 let waits = by > 0;
-                assert_eq!(timer.state() == State::Waiting, waits);
+                assert_eq!(timer.state() == TimerState::Waiting, waits);
                 self.entries.push((timer, waits.then_some(tick)));
             }
             Step::Cancel(which) if !self.entries.is_empty() => {
@@ -101,7 +106,7 @@ impl Bench {
                 let (timer, tick) = &mut self.entries[which];
                 if tick.is_some() {
                     let to = self.now + by;
-                    if !timer.put_off(to) {
+                    if !timer.postpone(to) {
                         finish(driver.move_to_tick(timer.as_ref(), to, self.now));
                     }
                     *tick = (by > 0).then_some(to);
@@ -126,7 +131,7 @@ impl Bench {
         assert!(next <= earliest.unwrap_or(NEVER));
     }
 
-    /// All that were due and nothing else, those of each shard in the order of their ticks.
+    /// Checks that exactly the timers that were due have fired, those of each shard in the order of their ticks.
     fn check_fired(&mut self) {
         let fired = std::mem::take(&mut *self.log.lock().unwrap());
         let mut before = [0; 2];
@@ -135,11 +140,13 @@ impl Bench {
             let tick = tick.take().expect("fires once");
             let before = &mut before[timer.shard()];
             assert!(*before <= tick && tick <= self.now);
-            assert_eq!(timer.state(), State::Fired);
+            assert_eq!(timer.state(), TimerState::Fired);
             *before = tick;
         }
         for (timer, tick) in &self.entries {
-            assert!(tick.is_none_or(|tick| tick > self.now && timer.state() == State::Waiting));
+            assert!(
+                tick.is_none_or(|tick| tick > self.now && timer.state() == TimerState::Waiting)
+            );
         }
     }
 }
@@ -152,7 +159,7 @@ proptest! {
     })]
 
     #[test]
-    fn fires_all_that_is_due_in_order_and_nothing_else(
+    fn fires_exactly_the_due_timers_in_order(
         shards in 1..=2_usize,
         steps in prop::collection::vec(step(), 1..120),
     ) {
@@ -177,7 +184,7 @@ fn bench_of(driver: &Driver, ticks: impl IntoIterator<Item = u64>) -> Bench {
 }
 
 #[test]
-fn more_than_a_batch_fires_at_once() {
+fn one_call_fires_more_than_a_batch() {
     let driver = unpausable();
     let mut bench = bench_of(&driver, (0..1_000).map(|number| number % 7 + 1));
     bench.run(&driver, Step::Advance(10));
@@ -185,11 +192,11 @@ fn more_than_a_batch_fires_at_once() {
 }
 
 #[test]
-fn a_waker_that_panics_keeps_no_other_waiting() {
+fn a_panicking_waker_does_not_stop_the_others() {
     struct Fails;
     impl Wake for Fails {
         fn wake(self: Arc<Self>) {
-            panic!("this waker fails");
+            panic!("this waker panics");
         }
     }
     let driver = unpausable();
@@ -197,12 +204,12 @@ fn a_waker_that_panics_keeps_no_other_waiting() {
     finish(driver.register_tick(fails.as_ref(), 5, 0, Arc::new(Fails).into()));
     let mut bench = bench_of(&driver, [5, 5]);
     bench.run(&driver, Step::Advance(10));
-    assert_eq!(fails.state(), State::Fired);
+    assert_eq!(fails.state(), TimerState::Fired);
     assert!(bench.entries.iter().all(|entry| entry.1.is_none()));
 }
 
 #[test]
-fn shutdown_wakes_all_and_what_comes_later_is_closed() {
+fn shutdown_wakes_all_and_closes_later_timers() {
     let driver = unpausable();
     let mut bench = bench_of(&driver, (1..100).map(|number| number * number * number));
     driver.shutdown();
@@ -211,17 +218,17 @@ fn shutdown_wakes_all_and_what_comes_later_is_closed() {
         bench
             .entries
             .iter()
-            .all(|entry| entry.0.state() == State::Closed)
+            .all(|entry| entry.0.state() == TimerState::Closed)
     );
     let late = Box::pin(Timer::new());
     finish(driver.register_tick(late.as_ref(), 5, 0, Waker::noop().clone()));
-    assert_eq!(late.state(), State::Closed);
+    assert_eq!(late.state(), TimerState::Closed);
     assert_eq!(driver.until_next(), None);
     bench.entries.clear();
 }
 
 #[test]
-fn says_whether_it_is_the_next_of_all() {
+fn reports_whether_a_timer_became_the_earliest() {
     let driver = unpausable();
     let timers: Vec<_> = (0..3).map(|_| Box::pin(Timer::new())).collect();
     let register = |which: usize, tick| {
@@ -231,8 +238,8 @@ fn says_whether_it_is_the_next_of_all() {
     assert!(!register(1, 60));
     assert!(register(2, 40));
     assert!(!finish(driver.move_to_tick(timers[2].as_ref(), 39, 45)));
-    assert_eq!(timers[2].state(), State::Fired);
-    // Whoever waits looks at 40 all the same, and finds that out.
+    assert_eq!(timers[2].state(), TimerState::Fired);
+    // The waiter still wakes at 40 and finds the timer gone.
     driver.fire_until(45);
     assert!(finish(driver.move_to_tick(timers[1].as_ref(), 48, 45)));
     finish(driver.cancel(timers[1].as_ref()));
@@ -261,7 +268,7 @@ fn deadlines_are_rounded_up_and_the_clock_down() {
 }
 
 #[test]
-fn a_paused_clock_moves_to_the_next_timer() {
+fn a_paused_clock_advances_to_the_next_timer() {
     let driver = Driver::new(true, waiter());
     let timer = Box::pin(Timer::new());
     assert!(!driver.auto_advance());
@@ -269,7 +276,7 @@ fn a_paused_clock_moves_to_the_next_timer() {
     finish(driver.register(timer.as_ref(), deadline, None, Waker::noop().clone()));
     assert_eq!(driver.until_next(), None);
     assert!(!driver.next_is_due());
-    while timer.state() == State::Waiting {
+    while timer.state() == TimerState::Waiting {
         assert!(driver.auto_advance());
     }
     assert_eq!(driver.clock.now(), deadline);
@@ -277,7 +284,7 @@ fn a_paused_clock_moves_to_the_next_timer() {
 }
 
 #[test]
-fn a_real_clock_does_not_move_by_itself() {
+fn a_real_clock_does_not_advance_by_itself() {
     let driver = Driver::new(false, waiter());
     let timer = Box::pin(Timer::new());
     let deadline = driver.start + Duration::from_secs(100);
@@ -289,7 +296,7 @@ fn a_real_clock_does_not_move_by_itself() {
 }
 
 #[test]
-fn a_paused_clock_does_not_move_to_a_timer_that_was_cancelled() {
+fn a_paused_clock_does_not_advance_to_a_cancelled_timer() {
     let driver = Driver::new(true, waiter());
     let timer = Box::pin(Timer::new());
     let deadline = driver.start + Duration::from_secs(100);
@@ -300,7 +307,7 @@ fn a_paused_clock_does_not_move_to_a_timer_that_was_cancelled() {
 }
 
 #[test]
-fn timeouts_that_come_and_go_tell_nobody() {
+fn registered_and_cancelled_timeouts_notify_once() {
     let driver = unpausable();
     let timer = Box::pin(Timer::new());
     let register =

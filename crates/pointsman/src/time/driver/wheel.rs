@@ -1,15 +1,14 @@
-//! The timers of a shard, by when they are due.
+//! A hierarchical timer wheel: the timers of one shard, by tick.
 //!
-//! A tick, a number of 48 bits, is eight digits of six bits. A timer is in the level of the highest digit
-//! in which its tick differs from the wheel's now, in the slot of that digit. So those of level 0 are in
-//! the slot of their own tick, and a slot of a higher level is spread over the lower ones when its first
-//! tick comes.
+//! A tick has 48 bits: eight digits of six bits. A timer is in the level of the highest digit in which its tick differs
+//! from the wheel's `now`, in the slot of that digit. A timer in level 0 is thus in the slot of its exact tick. The
+//! timers of a slot in a higher level are redistributed to lower levels when the first tick of the slot comes.
 //!
-//! Invariant: no tick in the wheel is before now, and the first slot of the lowest level that is not empty
-//! comes first.
+//! Invariant: no tick in the wheel is before `now`, and the first occupied slot of the lowest occupied level is the
+//! earliest.
 //!
-//! Cost: insertion and removal touch one list and one bit set; a timer moves at most once a level. No
-//! allocation but the wheel itself, 8 KiB.
+//! Cost: insertion and removal touch one list and one bit set; a timer moves at most once per level. The only
+//! allocation is the wheel itself, 8 KiB.
 
 use std::ptr::NonNull;
 
@@ -21,22 +20,21 @@ const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
 const LEVELS: usize = 8;
 
-/// The last tick that there is, some 8,900 years after the start.
+/// The last tick, about 8,900 years after the start.
 pub(crate) const LAST_TICK: u64 = (1 << (DIGIT as usize * LEVELS)) - 1;
 
 #[derive(Debug)]
 pub(super) struct Wheel {
     now: u64,
-    /// For each level one bit for each slot: whether it has timers. Together, as all are looked at to find the
-    /// first.
+    /// For each level, a bit set of the slots that hold timers. Kept together, as all are read to find the first slot.
     occupied: [u64; LEVELS],
-    /// Those of level 0 first.
+    /// Level 0 first.
     slots: Box<[List<Timer>]>,
 }
 
-/// A slot, and the first tick of it.
+/// A slot, and its first tick.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct DueSlot {
     level: usize,
     slot: usize,
     start: u64,
@@ -51,103 +49,105 @@ impl Wheel {
         }
     }
 
-    /// The tick up to which all timers have been taken out.
+    /// The tick up to which all timers have been removed.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// Moves on to a tick if the first slot begins later. Then what is put in has fewer levels to move down.
+    /// Advances `now` to a tick before the first slot. Timers inserted afterwards move through fewer levels.
     pub(super) fn skip_to(&mut self, tick: u64) {
         if self.next().is_none_or(|next| tick < next) {
             self.now = self.now.max(tick);
         }
     }
 
-    /// When something is to be done: not later than the earliest tick, and that tick itself if it is
-    /// among the next 64. `None` if the wheel is empty.
+    /// The tick at which [`pop`](Self::pop) is to be called: not later than the earliest timer, and exactly its tick if
+    /// that is among the next 64. `None` if the wheel is empty.
     pub(super) fn next(&self) -> Option<u64> {
-        self.first().map(|place| place.start)
+        self.first().map(|due| due.start)
     }
 
-    fn first(&self) -> Option<Place> {
+    fn first(&self) -> Option<DueSlot> {
         let level = self.occupied.iter().position(|&slots| slots != 0)?;
         let slot = self.occupied[level].trailing_zeros() as usize;
-        Some(self.place(level, slot))
+        Some(self.due_slot(level, slot))
     }
 
-    fn place(&self, level: usize, slot: usize) -> Place {
+    fn due_slot(&self, level: usize, slot: usize) -> DueSlot {
         let shift = DIGIT * level as u32;
         let above = self.now >> (shift + DIGIT) << (shift + DIGIT);
-        Place {
+        DueSlot {
             level,
             slot,
             start: above | (slot as u64) << shift,
         }
     }
 
-    /// Puts a timer in.
+    /// Inserts a timer.
     ///
     /// # Safety
-    /// The timer is live, pinned and in no list, and stays so until it is taken out. `now <= tick` and
-    /// `tick <= LAST_TICK`.
+    /// The timer is live, pinned and in no list, and stays so until it is removed. `now <= tick` and `tick <=
+    /// LAST_TICK`.
     pub(super) unsafe fn insert(&mut self, timer: NonNull<Timer>, tick: u64) {
         debug_assert!(self.now <= tick && tick <= LAST_TICK);
         let level = ((tick ^ self.now) | 1).ilog2() / DIGIT;
         let slot = (tick >> (DIGIT * level)) as usize % SLOTS;
         let level = level as usize;
-        let place = level * SLOTS + slot;
-        // SAFETY: as the caller says.
+        let index = level * SLOTS + slot;
+        // SAFETY: the caller guarantees that the timer is live and in no list; `&mut self` is the lock that guards its slot.
         unsafe {
-            Timer::set_slot(timer, place as u16);
-            self.slots[place].push_back(timer);
+            Timer::set_slot(timer, index as u16);
+            self.slots[index].push_back(timer);
         }
         self.occupied[level] |= 1 << slot;
     }
 
-    /// Takes a timer out before it is due.
+    /// Removes a timer before it is due.
     ///
     /// # Safety
     /// The timer is in this wheel.
     pub(super) unsafe fn remove(&mut self, timer: NonNull<Timer>) {
-        // SAFETY: it is in the wheel, so it is live, and whoever calls holds the wheel.
-        let place = unsafe { Timer::slot(timer) } as usize;
-        let list = &mut self.slots[place];
-        // SAFETY: the timer knows its list.
+        // SAFETY: the caller guarantees that the timer is in this wheel, so it is live; `&mut self` is the lock that
+        // guards its slot.
+        let index = unsafe { Timer::slot(timer) } as usize;
+        let list = &mut self.slots[index];
+        // SAFETY: the timer's slot names the list that it is in; `insert` keeps it so.
         unsafe { list.remove(timer) };
         if list.is_empty() {
-            self.occupied[place / SLOTS] &= !(1 << (place % SLOTS));
+            self.occupied[index / SLOTS] &= !(1 << (index % SLOTS));
         }
     }
 
-    /// Takes out a timer whose slot is due by `tick`, in the order of slots. Its own tick may be later if
-    /// it was put off.
+    /// Removes a timer whose slot is due by `tick`, in the order of slots. The timer's own tick may be later if it was
+    /// postponed.
     pub(super) fn pop(&mut self, tick: u64) -> Option<NonNull<Timer>> {
         loop {
-            let Some(place) = self.first().filter(|place| place.start <= tick) else {
+            let Some(due) = self.first().filter(|due| due.start <= tick) else {
                 self.now = self.now.max(tick);
                 return None;
             };
-            self.now = self.now.max(place.start);
-            if place.level == 0 {
-                return self.pop_from(place);
+            self.now = self.now.max(due.start);
+            if due.level == 0 {
+                return self.pop_from(due);
             }
-            while let Some(timer) = self.pop_from(place) {
-                // SAFETY: it was in the wheel, so it is live, and its tick is not before its slot's.
+            while let Some(timer) = self.pop_from(due) {
+                // SAFETY: the timer was in the wheel, so it is live, and it is in no list now. Its tick is not before
+                // its slot's first, which is `now`.
                 unsafe { self.insert(timer, Timer::tick(timer)) };
             }
         }
     }
 
-    /// Takes out any timer.
+    /// Removes any timer.
     pub(super) fn pop_any(&mut self) -> Option<NonNull<Timer>> {
-        self.first().and_then(|place| self.pop_from(place))
+        self.first().and_then(|due| self.pop_from(due))
     }
 
-    fn pop_from(&mut self, place: Place) -> Option<NonNull<Timer>> {
-        let list = &mut self.slots[place.level * SLOTS + place.slot];
+    fn pop_from(&mut self, due: DueSlot) -> Option<NonNull<Timer>> {
+        let list = &mut self.slots[due.level * SLOTS + due.slot];
         let timer = list.pop_front();
         if list.is_empty() {
-            self.occupied[place.level] &= !(1 << place.slot);
+            self.occupied[due.level] &= !(1 << due.slot);
         }
         timer
     }

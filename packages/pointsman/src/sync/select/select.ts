@@ -11,7 +11,7 @@
 
 import { asyncDispose, dispose } from '../dispose.js';
 import { cancelledError, invalid, timedOut } from '../errors.js';
-import type { Own, WaitOptions } from '../options.js';
+import type { WaitOptions } from '../options.js';
 import {
   type Contest,
   callAll,
@@ -19,6 +19,7 @@ import {
   giveUpOn,
   isOver,
   nextMicrotask,
+  type Own,
   OwnSignal,
   waitersOn,
 } from '../wait/give-up.js';

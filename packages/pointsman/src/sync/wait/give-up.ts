@@ -6,7 +6,7 @@
  * listeners to add or remove one, so a listener for each of n waiters would take O(n²) time.
  */
 
-import type { Own, WaitOptions } from '../options.js';
+import type { WaitOptions } from '../options.js';
 
 /** @internal The longest delay of a platform timer, in milliseconds: 24.8 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
@@ -38,6 +38,11 @@ const waitersOf = new WeakMap<AbortSignal, Waiters>();
 /** @internal Returns the waiters on a signal: the same for an {@link OwnSignal} and the platform signal made from it. */
 export const waitersOn = (signal: AbortSignal | undefined): Waiters | undefined =>
   (signal as Partial<Own> | undefined)?._own ?? waitersOf.get(signal as AbortSignal);
+
+/** @internal A signal of this package, or an object that passes one on. */
+export interface Own {
+  readonly _own: OwnSignal;
+}
 
 /**
  * @internal The signal of a wait in a contest. A platform signal takes microseconds to create and to abort: there is one

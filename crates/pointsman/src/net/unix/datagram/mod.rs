@@ -1,3 +1,5 @@
-//! Sockets of datagrams.
+//! Unix datagram sockets.
 
+mod readiness;
 pub(in crate::net) mod socket;
+mod transfer;

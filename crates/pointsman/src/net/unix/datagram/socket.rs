@@ -1,18 +1,16 @@
-//! A Unix socket of datagrams.
+//! A Unix datagram socket.
 
 use std::fmt;
 use std::io;
 use std::net::Shutdown;
 use std::path::Path;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use super::super::SocketAddr;
-use crate::io::{Interest, PollEvented, ReadBuf, Ready};
-use crate::net::fill::fill;
-#[cfg(feature = "io-util")]
-use crate::net::fill::fill_buf;
+use crate::io::{Interest, PollEvented, Ready};
+use crate::net::datagram::Datagram;
 
-/// A Unix socket that sends and receives datagrams, which arrive whole, in order, and all.
+/// A Unix datagram socket. Datagrams arrive whole, in order and without loss.
 ///
 /// Any number of tasks may send and receive at once, by `&self`.
 ///
@@ -33,20 +31,40 @@ pub struct UnixDatagram {
     io: PollEvented<mio::net::UnixDatagram>,
 }
 
-socket! {
-    UnixDatagram, std::os::unix::net::UnixDatagram, mio::net::UnixDatagram,
-    "use pointsman::net::UnixDatagram;",
-    "    let (socket, _other) = std::os::unix::net::UnixDatagram::pair()?;"
+socket!(
+    UnixDatagram,
+    std::os::unix::net::UnixDatagram,
+    mio::net::UnixDatagram
+);
+
+// SAFETY: `recv` and `recv_from` are one system call, which only writes to the buffer and returns how much it wrote.
+unsafe impl Datagram for mio::net::UnixDatagram {
+    type Address = SocketAddr;
+
+    const RECEIVE: Interest = Interest::READABLE;
+
+    fn send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.send(buf)
+    }
+
+    fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.recv(buf)
+    }
+
+    fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (count, address) = self.recv_from(buf)?;
+        Ok((count, SocketAddr(address)))
+    }
 }
 
 impl UnixDatagram {
-    /// A socket at a path, which others send to. The path stays when it is dropped.
+    /// Binds a socket to a path. Dropping the socket does not remove the path.
     ///
     /// # Errors
-    /// If the path is there already, or too long, or as the system says.
+    /// If the path exists or is too long. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -67,13 +85,64 @@ impl UnixDatagram {
         Self::new(mio::net::UnixDatagram::bind(path)?)
     }
 
-    /// Two sockets without names that are connected to each other.
+    /// Registers a [`std::os::unix::net::UnixDatagram`] with the current runtime.
+    ///
+    /// It must already be in non-blocking mode; otherwise its operations block the thread.
     ///
     /// # Errors
-    /// The system's.
+    /// If the runtime is shutting down, or the system refuses to poll the socket.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O. In debug builds also if the socket is in blocking mode.
+    ///
+    /// ```
+    /// use pointsman::net::UnixDatagram;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let (socket, _other) = std::os::unix::net::UnixDatagram::pair()?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixDatagram::from_std(socket)?;
+    ///     assert!(socket.local_addr().is_ok());
+    ///     Ok(())
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn from_std(socket: std::os::unix::net::UnixDatagram) -> io::Result<Self> {
+        crate::net::assert_nonblocking(&socket)?;
+        Self::new(mio::net::UnixDatagram::from_std(socket))
+    }
+
+    /// Deregisters the socket and returns it as a [`std::os::unix::net::UnixDatagram`], in non-blocking mode.
+    ///
+    /// # Errors
+    /// If the system refuses to deregister it.
+    ///
+    /// ```
+    /// use pointsman::net::UnixDatagram;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let (socket, _other) = std::os::unix::net::UnixDatagram::pair()?;
+    ///     socket.set_nonblocking(true)?;
+    ///     let socket = UnixDatagram::from_std(socket)?.into_std()?;
+    ///     socket.set_nonblocking(false)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> io::Result<std::os::unix::net::UnixDatagram> {
+        self.io
+            .into_inner()
+            .map(std::os::unix::net::UnixDatagram::from)
+    }
+
+    /// Creates a pair of unnamed, connected sockets.
+    ///
+    /// # Errors
+    /// The system's error.
+    ///
+    /// # Panics
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -94,13 +163,13 @@ impl UnixDatagram {
         Ok((one, other))
     }
 
-    /// A socket without a name, which can send, and receive once it is connected and the peer knows it.
+    /// Creates an unnamed socket. It can send, and can receive from a peer that is connected to it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -116,10 +185,10 @@ impl UnixDatagram {
         Self::new(mio::net::UnixDatagram::unbound()?)
     }
 
-    /// Sets whom [`send`](Self::send) sends to, and receives from nobody else from now on.
+    /// Connects the socket to a path: [`send`](Self::send) sends to that peer, and only its datagrams are received.
     ///
     /// # Errors
-    /// The system's, such as that nobody is there.
+    /// The system's, for example if no socket is bound to the path.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -139,25 +208,14 @@ impl UnixDatagram {
         self.io.connect(path)
     }
 
-    datagram_methods! {
-        SocketAddr, Interest::READABLE,
-        "use pointsman::net::UnixDatagram;",
-        "    let (reader, writer) = UnixDatagram::pair()?;"
-    }
-
-    custom_io_methods! {
-        "use pointsman::net::UnixDatagram;\nuse socket2::SockRef;",
-        "    let (reader, writer) = UnixDatagram::pair()?;",
-        "SockRef::from(&writer).send(b\"ping\")"
-    }
-
-    /// Sends one datagram to a path, and says how many bytes that was: all.
+    /// Sends one datagram to a path, and returns its length.
     ///
     /// # Errors
-    /// The system's, such as that nobody is there; if the runtime that it belongs to ends.
+    /// The system's, for example if no socket is bound to the path. If the runtime that the socket belongs to shuts
+    /// down.
     ///
-    /// # Cancellation
-    /// Giving up is safe: the datagram was not sent then.
+    /// # Cancel safety
+    /// Cancel safe: a cancelled call has sent nothing.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -180,8 +238,7 @@ impl UnixDatagram {
         registration.async_io(Interest::WRITABLE, send).await
     }
 
-    /// As [`send_to`](Self::send_to), for futures that are written by hand. Of all that poll for sending only the last
-    /// one is woken.
+    /// Polls [`send_to`](Self::send_to). Only the task that polled for sending last is woken.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -209,11 +266,11 @@ impl UnixDatagram {
         registration.poll_write_io(cx, || self.io.send_to(buf, target.as_ref()))
     }
 
-    /// As [`send_to`](Self::send_to), without waiting.
+    /// Like [`send_to`](Self::send_to), but does not wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room, or it is not yet known: wait by [`writable`](Self::writable) first. Otherwise
-    /// as [`send_to`](Self::send_to).
+    /// `WouldBlock` if the system accepts no datagram, or the socket is not known to be writable: await
+    /// [`writable`](Self::writable) first. Otherwise those of [`send_to`](Self::send_to).
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -236,7 +293,7 @@ impl UnixDatagram {
         registration.try_io(Interest::WRITABLE, || self.io.send_to(buf, target))
     }
 
-    /// Its own address.
+    /// Returns the local address.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -252,10 +309,10 @@ impl UnixDatagram {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// The address of the peer that it is connected to.
+    /// Returns the address of the connected peer.
     ///
     /// # Errors
-    /// If it is not connected.
+    /// If the socket is not connected.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;
@@ -272,10 +329,10 @@ impl UnixDatagram {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// Ends the receiving, the sending or both.
+    /// Shuts down receiving, sending or both.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     ///
     /// ```
     /// use pointsman::net::UnixDatagram;

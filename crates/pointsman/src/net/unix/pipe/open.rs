@@ -1,4 +1,4 @@
-//! Pipes that have a path.
+//! Named pipes.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,9 +6,10 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::{Receiver, Sender, check_pipe};
+use super::descriptor::check_pipe;
+use super::{Receiver, Sender};
 
-/// How the end of a pipe that has a path (FIFO) is opened.
+/// Options for opening an end of a named pipe (FIFO).
 ///
 /// ```no_run
 /// use pointsman::net::unix::pipe;
@@ -27,7 +28,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Opens one end, and checks that it is a pipe.
+    /// Creates the default options: opens one end, and checks that the file is a pipe.
     ///
     /// ```
     /// # use pointsman::net::unix::pipe;
@@ -37,8 +38,8 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Opens it for reading and writing, of which one is used: so a sender can be opened while nobody receives, and a
-    /// receiver does not see an end when the last sender goes.
+    /// Sets whether the pipe is opened for both reading and writing, of which one is used. A sender can then be opened
+    /// without a receiver, and a receiver does not see the end of the stream when the last sender closes.
     ///
     /// ```no_run
     /// # use pointsman::net::unix::pipe;
@@ -53,7 +54,7 @@ impl OpenOptions {
         self
     }
 
-    /// Leaves out the check that it is a pipe.
+    /// Sets whether the check that the file is a pipe is skipped.
     ///
     /// ```no_run
     /// # use pointsman::net::unix::pipe;
@@ -67,13 +68,13 @@ impl OpenOptions {
         self
     }
 
-    /// Opens the end that reads. It succeeds while nobody has opened the other.
+    /// Opens the reading end. Succeeds even if no sender is open.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no pipe. The system's.
+    /// `InvalidInput` if the file is not a pipe. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```no_run
     /// # use pointsman::net::unix::pipe;
@@ -88,13 +89,13 @@ impl OpenOptions {
         Receiver::from_file_unchecked(self.open(path.as_ref(), options.read(true))?)
     }
 
-    /// Opens the end that writes.
+    /// Opens the writing end.
     ///
     /// # Errors
-    /// `InvalidInput` if it is no pipe. `ENXIO` if nobody has opened the other end. The system's.
+    /// `InvalidInput` if the file is not a pipe. `ENXIO` if no receiver is open. Otherwise the system's error.
     ///
     /// # Panics
-    /// Outside of a runtime, or in one without I/O.
+    /// If called outside of a runtime, or in one without I/O.
     ///
     /// ```no_run
     /// # use pointsman::net::unix::pipe;
@@ -102,7 +103,7 @@ impl OpenOptions {
     /// let sender = loop {
     ///     match pipe::OpenOptions::new().open_sender("/path/to/a/fifo") {
     ///         Ok(sender) => break sender,
-    ///         // ENXIO of Linux: nobody receives yet.
+    ///         // Linux's ENXIO: no receiver is open yet.
     ///         Err(error) if error.raw_os_error() == Some(6) => (),
     ///         Err(error) => return Err(error),
     ///     }
