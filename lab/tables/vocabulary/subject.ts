@@ -77,7 +77,7 @@ export interface WatchForm<
 
 export interface RwLockForm<Library = unknown, Lock = unknown, Read = unknown, Write = unknown> {
   /** Floors only: there is no mutual exclusion. */
-  readonly excludesNobody?: true;
+  readonly lacksExclusion?: true;
   create(library: Library): Lock;
   read(lock: Lock): Promise<Read>;
   endRead(lock: Lock, permit: Read): unknown;

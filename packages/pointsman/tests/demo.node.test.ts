@@ -58,8 +58,10 @@ test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 },
   }
 
   await page.click('#block');
-  const told = () => page.textContent('#blocked');
-  await expect.poll(told, { timeout: 10_000 }).toMatch(/waited \d{3,} ms .* the worker continued/);
+  const blocked = () => page.textContent('#blocked');
+  await expect
+    .poll(blocked, { timeout: 10_000 })
+    .toMatch(/waited \d{3,} ms .* the worker continued/);
   const after = await firstPlace();
   await expect.poll(firstPlace, { timeout: 10_000 }).not.toBe(after);
   expect(wrong).toEqual([]);

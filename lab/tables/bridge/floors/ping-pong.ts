@@ -27,7 +27,7 @@ export function memoryPingPong({
   readonly wait: 'sleep' | 'spin';
 }): BridgeSubject {
   const until = wait === 'sleep' ? sleep : spin;
-  const tell = (words: Int32Array, word: number, value: number) => {
+  const wake = (words: Int32Array, word: number, value: number) => {
     Atomics.store(words, word, value);
     if (wait === 'sleep') Atomics.notify(words, word);
   };
@@ -52,7 +52,7 @@ export function memoryPingPong({
         blocking: {
           rect() {
             turn += 1;
-            tell(words, ping, turn);
+            wake(words, ping, turn);
             until(words, pong, turn - 1);
             return expectedRect;
           },
@@ -65,7 +65,7 @@ export function memoryPingPong({
       );
       for (let turn = 1; ; turn++) {
         until(words, ping, turn - 1);
-        tell(words, pong, turn);
+        wake(words, pong, turn);
       }
     },
   };

@@ -95,7 +95,7 @@ function serveVariant(
     bytes[cborLengthByte] = encoded.length;
     bytes.set(encoded, cborByte);
   };
-  const tell = () => {
+  const notify = () => {
     Atomics.store(words, state, answered);
     Atomics.notify(words, state);
   };
@@ -106,12 +106,12 @@ function serveVariant(
     if (type === 'port_port__structured') {
       port1.postMessage({ type: 'resolve', reqId, result: functions.rect() });
     } else if (type === 'blocking_start') {
-      tell();
-      void answerMemory(words, answerCustom, answerCbor, tell);
+      notify();
+      void answerMemory(words, answerCustom, answerCbor, notify);
     } else {
       if (type === 'port_sab__custom') answerCustom();
       else answerCbor();
-      tell();
+      notify();
     }
   };
   startWorker().thread.post({ port: port2, buffer }, [port2]);
@@ -130,7 +130,7 @@ async function answerMemory(
   words: Int32Array,
   answerCustom: () => void,
   answerCbor: () => void,
-  tell: () => void,
+  notify: () => void,
 ): Promise<void> {
   for (;;) {
     const asked = Atomics.load(words, state);
@@ -138,7 +138,7 @@ async function answerMemory(
     if (asked === askCustom || asked === askCbor) {
       if (asked === askCustom) answerCustom();
       else answerCbor();
-      tell();
+      notify();
     }
     const seen = Atomics.load(words, state);
     if (seen !== askCustom && seen !== askCbor && seen !== end) {

@@ -20,13 +20,13 @@ const commands = on(process, 'message');
 const client = await lockSubjectNamed(subject).connect(address);
 process.send?.('ready');
 for (;;) {
-  const command = await told();
+  const command = await nextCommand();
   if (command.name !== 'begin') break;
   process.send?.(await run(command.setting));
 }
 process.exit();
 
-async function told(): Promise<Command> {
+async function nextCommand(): Promise<Command> {
   const { value } = await commands.next();
   return value[0];
 }
@@ -55,11 +55,11 @@ async function run(setting: Setting): Promise<Report> {
   }
 
   const tasks = Promise.all(Array.from({ length: tasksPerProcess }, task));
-  await Promise.race([told(), tasks]);
+  await Promise.race([nextCommand(), tasks]);
   const before = turns;
   const startedAt = performance.now();
   phase = 'measured';
-  await Promise.race([told(), tasks]);
+  await Promise.race([nextCommand(), tasks]);
   const perSecond = (1_000 * (turns - before)) / (performance.now() - startedAt);
   phase = 'over';
   await tasks;

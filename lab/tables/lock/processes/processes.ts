@@ -41,7 +41,7 @@ export class Processes {
   }
 
   async ready(): Promise<void> {
-    await Promise.all(this.#children.map(heard));
+    await Promise.all(this.#children.map(nextMessage));
   }
 
   /** Runs a setting: `working` of its processes work, the others are idle. */
@@ -53,15 +53,15 @@ export class Processes {
     FileJudge.prepare(this.#tally);
     const judge = new FileJudge(this.#tally);
     const children = this.#children.slice(0, working);
-    const tell = (command: Command) => {
+    const send = (command: Command) => {
       for (const child of children) child.send(command);
     };
-    const answers = Promise.all(children.map(heard)) as Promise<Report[]>;
-    tell({ name: 'begin', setting });
+    const answers = Promise.all(children.map(nextMessage)) as Promise<Report[]>;
+    send({ name: 'begin', setting });
     await Promise.race([sleep(warmUpMilliseconds), answers]);
-    tell({ name: 'measure' });
+    send({ name: 'measure' });
     await Promise.race([sleep(milliseconds), answers]);
-    tell({ name: 'end' });
+    send({ name: 'end' });
     const reports = await within(
       patienceMilliseconds,
       answers,
@@ -86,7 +86,7 @@ export class Processes {
 }
 
 /** The next message of a process. Rejects if the process ends first. */
-function heard(child: ChildProcess): Promise<unknown> {
+function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, fail) => {
     const ended = (code: number | null) => fail(new Error(`a process ended with code ${code}`));
     child.once('exit', ended);

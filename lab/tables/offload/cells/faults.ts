@@ -39,8 +39,8 @@ async function tryFault(subject: string, fault: string): Promise<Behaviour> {
   }, limitMilliseconds);
   const { stdout, stderr } = await running;
   clearTimeout(alarm);
-  const told = stdout.trimEnd().split('\n').at(-1) ?? '';
-  if (told.startsWith('{')) return JSON.parse(told);
+  const lastLine = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (lastLine.startsWith('{')) return JSON.parse(lastLine);
   if (timedOut) return { words: 'the main thread hangs', sound: false };
   const error = stderr.split('\n').find((line) => /^\w*Error\b.*:/.test(line));
   return { words: `the process crashes${error ? ` (${error})` : ''}`, sound: false };

@@ -65,7 +65,7 @@ export default defineSubject({
     changed: take,
   },
   rwLock: {
-    excludesNobody: true,
+    lacksExclusion: true,
     create: () => undefined,
     read: () => resolved,
     endRead: () => {},

@@ -145,7 +145,7 @@ export function takingTurns(writeEvery: 1 | 10) {
       const all: Promise<void>[] = [];
       for (let index = 0; index < tasks; index++) all.push(task(lock, room, index));
       await Promise.all(all);
-      if (form.permits?.excludesNobody) return;
+      if (form.permits?.lacksExclusion) return;
       room.check({ turns: tasks * turns, readersShare: writeEvery > 1 });
     }
     return { operations: tasks * turns, batch };
@@ -160,7 +160,7 @@ export async function starves(
   { permits, run }: AnyRwLock,
   library: unknown,
 ): Promise<string | undefined> {
-  if (permits?.excludesNobody) return undefined;
+  if (permits?.lacksExclusion) return undefined;
   const enter = {
     read: async (lock: unknown, work: () => Promise<void>) => {
       if (run) return void (await run.runRead(lock, work, library));

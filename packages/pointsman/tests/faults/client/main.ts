@@ -122,9 +122,9 @@ async function once(
     // Timers that came due while the process was stopped run in any order. A guard in doubt may prove valid, or be
     // lost after one lease.
     const silentUntil = performance.now() + start.setting.ttl + silence;
-    const untold = () => !isValid(guard) && !guard.signal.aborted;
-    while (untold() && performance.now() < silentUntil) await sleep(1);
-    if (untold()) history.silent(id, now());
+    const silent = () => !isValid(guard) && !guard.signal.aborted;
+    while (silent() && performance.now() < silentUntil) await sleep(1);
+    if (silent()) history.silent(id, now());
   }
   guard.signal.removeEventListener('abort', lost);
   await guard.release().catch(note);

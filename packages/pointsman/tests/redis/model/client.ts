@@ -253,7 +253,7 @@ export class Client {
       return [];
     }
     if (grant.token <= claim.taken) return [{ name: 'lock', id, keys: claim.keys }];
-    if (!this.sure(now)) throw new Violation(`${id} is handed out in doubt`);
+    if (!this.sure(now)) throw new Violation(`${id} is granted in doubt`);
     this.#change(id, { held: true, wanted: claim.wanted || contended, token: grant.token });
     return [];
   }

@@ -84,7 +84,7 @@ function checkEnd(world: World): void {
   settle(world);
   for (const client of world.clients) {
     for (const { id, held } of client.claims) {
-      if (!held) throw new Violation(`${id} waits for ever`);
+      if (!held) throw new Violation(`${id} waits forever`);
     }
   }
   for (const client of world.clients) {

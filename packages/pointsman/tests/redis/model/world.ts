@@ -140,7 +140,7 @@ export class World {
   serve(client: Client, batch: Batch, answers: boolean): void {
     const before = copyOf(this.server);
     const listening = ({ ear }: Client): number => (ear === 'on' || ear === 'deaf' ? 1 : 0);
-    const tell = (client: Client, message: Message): number => {
+    const deliver = (client: Client, message: Message): number => {
       if (client.ear === 'on') client.messagesIn = [...client.messagesIn, message];
       return listening(client);
     };
@@ -155,9 +155,9 @@ export class World {
       announce: (message) =>
         this.clients
           .filter(({ alarm }) => alarm === 'on')
-          .reduce((sum, client) => sum + tell(client, message), 0),
+          .reduce((sum, client) => sum + deliver(client, message), 0),
       send: (process, message) =>
-        tell(this.clients.find((client) => client.process === process) as Client, message),
+        deliver(this.clients.find((client) => client.process === process) as Client, message),
     });
     if (lived && batch.join === 'must' && reply.name === 'done') this.jumping = false;
     for (const operation of batch.operations) {
