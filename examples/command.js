@@ -17,8 +17,8 @@ export class Command {
   closed;
   #child;
 
-  /** `heard` is called for each piece of output. */
-  constructor(line, { cwd, heard = () => {} } = {}) {
+  /** `onOutput` is called for each piece of output. */
+  constructor(line, { cwd, onOutput = () => {} } = {}) {
     this.#child = spawn(line, {
       cwd,
       shell: true,
@@ -29,7 +29,7 @@ export class Command {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         this.output += stripVTControlCharacters(text);
-        heard(this);
+        onOutput(this);
       });
     }
     const kill = () => this.#kill();

@@ -55,10 +55,10 @@ async function tryPage(browser, url, expected) {
   const page = await browser.newPage();
   const problems = [];
   const problem = new Promise((resolve) => {
-    const heard = (text) => resolve(problems.push(text));
-    page.on('pageerror', (error) => heard(String(error)));
+    const report = (text) => resolve(problems.push(text));
+    page.on('pageerror', (error) => report(String(error)));
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) heard(message.text());
+      if (['error', 'warning'].includes(message.type())) report(message.text());
     });
   });
   try {
@@ -109,7 +109,7 @@ async function startServer({ command: line }) {
       if (address) resolve(address[0]);
     };
   });
-  const command = new Command(line, { heard: started });
+  const command = new Command(line, { onOutput: started });
   const ended = command.closed.then(() => {
     throw new Error(`${line} has ended:\n${command.output}`);
   });

@@ -71,7 +71,7 @@ function complain(text) {
 // --- display ---
 
 const history = [];
-const most = 60;
+const maxRates = 60;
 
 function report({ calls, milliseconds, waiting, longest }) {
   const rate = (1_000 * calls) / milliseconds;
@@ -79,7 +79,7 @@ function report({ calls, milliseconds, waiting, longest }) {
   const micro = (1_000 * waiting) / calls;
   $('took').textContent = micro < 1_000 ? `${short(micro)} µs` : `${short(micro / 1_000)} ms`;
   history.push(rate);
-  if (history.length > most) history.shift();
+  if (history.length > maxRates) history.shift();
   draw();
   if (blockedFor > 0 && longest > 500) {
     $('blocked').textContent =
@@ -93,7 +93,7 @@ const short = (value) => (value < 10 ? value.toFixed(1) : Math.round(value));
 function draw() {
   const top = Math.max(...history, 1);
   const points = history.map((rate, index) => {
-    const x = 120 - (history.length - 1 - index) * (120 / (most - 1));
+    const x = 120 - (history.length - 1 - index) * (120 / (maxRates - 1));
     return `${x.toFixed(2)} ${(30 - (28 * rate) / top).toFixed(2)}`;
   });
   const line = `M${points.join('L')}`;

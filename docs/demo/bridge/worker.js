@@ -69,12 +69,12 @@ function part(one, two, seconds) {
   }
 }
 
-function bounce(body, place, velocity, most) {
+function bounce(body, place, velocity, max) {
   if (body[place] < 0) {
     body[place] = 0;
     body[velocity] = Math.abs(body[velocity]);
-  } else if (body[place] > most) {
-    body[place] = Math.max(0, most);
+  } else if (body[place] > max) {
+    body[place] = Math.max(0, max);
     body[velocity] = -Math.abs(body[velocity]);
   }
 }

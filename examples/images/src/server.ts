@@ -11,7 +11,7 @@ import { type Pool, QueueFullError, TimeoutError } from 'pointsman/pool';
 export type Thumbnails = Pool<typeof import('./thumbnail.js')>;
 
 export interface ServerOptions {
-  /** Milliseconds that bound an image's wait for a thread, and the work on it. */
+  /** Maximum milliseconds of an image's wait for a thread, and again of the work on it. */
   readonly timeout: number;
 }
 

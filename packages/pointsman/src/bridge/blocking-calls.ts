@@ -61,7 +61,7 @@ interface DeferredCall {
 const LIVENESS_INTERVAL = 250;
 /** Milliseconds between two checks for a reply during a wait for space, which a reply does not end. */
 const SPACE_INTERVAL = 1;
-/** Frames between two liveness checks, a power of two. A clock read per frame would slow the row `batches of 64`. */
+/** Frames between two liveness checks, a power of two. A clock read per frame slows the lab's row `batches of 64`. */
 const FRAMES = 64;
 
 export class BlockingCalls {

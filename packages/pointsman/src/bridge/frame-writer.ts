@@ -32,7 +32,7 @@ export interface FrameWriterOptions {
 
 /** Minimum bytes allowed for an error, which must always fit. */
 const MIN_ERROR_SIZE = 1 << 16;
-/** Minimum bytes for which one copy and a transfer beat two copies, in the row of 1 MB. */
+/** Minimum bytes for which one copy and a transfer beat two copies, in the lab's row of 1 MB. */
 const HEAVY = 1 << 18;
 
 export class FrameWriter {

@@ -363,7 +363,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       case 'wake':
         if (!isInFrame) this.#poller.woken();
         break;
-      case 'room':
+      case 'space':
         this.#writer.spaceAvailable();
     }
   }

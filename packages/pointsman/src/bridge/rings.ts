@@ -12,7 +12,7 @@ export const MEMORY_HEAD = DOWN_CONTROL + CONTROL;
 export function ringsOf(
   memory: SharedArrayBuffer,
   role: Role,
-  post: (type: 'room' | 'wake') => void,
+  post: (type: 'space' | 'wake') => void,
 ): { readonly ringReader: RingReader; readonly ringWriter: RingWriter } {
   const capacity = (memory.byteLength - MEMORY_HEAD) / 2;
   const views = new Memory(memory);
@@ -20,7 +20,7 @@ export function ringsOf(
   const down = { ...up, control: DOWN_CONTROL, data: MEMORY_HEAD + capacity };
   const [from, to] = role === 'host' ? [up, down] : [down, up];
   return {
-    ringReader: new RingReader(from, () => post('room')),
+    ringReader: new RingReader(from, () => post('space')),
     ringWriter: new RingWriter(to, () => post('wake')),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * State in shared memory that both sides of a bridge read without messages: whether the bridge is closed, the cost of a
- * wake-up for each side, when each was last woken, and for which thread each side waits.
+ * wake-up for each side, when each was last woken, and the thread for which each side is blocked by another bridge.
  *
  * Invariant: each word is written by one side only, with two exceptions. Either side may set CLOSED, which is never
  * reset. The sleeper requests the time of its wake-up, and the waker writes it.
@@ -22,7 +22,7 @@ const CACHE_LINE = 8;
 /** Values instead of a time: the sleeper requests the time of its wake-up, or does not. */
 const REQUESTED = 0;
 const NOT_REQUESTED = -1;
-/** One sleep in this many is measured, a power of two. More clock reads would slow the rows `one core busy`. */
+/** One sleep in this many is measured, a power of two. More clock reads slow the lab's rows `one core busy`. */
 const SAMPLE = 8;
 export const STATE_SIZE = 8 * (WOKEN + 2 * CACHE_LINE);
 
@@ -31,7 +31,7 @@ export type Role = 'host' | 'worker';
 /** Identifies this thread to other threads. */
 const thisThread = randomId();
 
-/** The states of all bridges of this thread: while it blocks for one, the others wait. */
+/** The states of all open bridges of this thread. A call that blocks over one of them delays all. */
 const states = new Set<SharedState>();
 
 export class SharedState {
@@ -93,7 +93,7 @@ export class SharedState {
 
   // --- detection of mutual waits ---
 
-  /** Called before this thread blocks for the other side. Publishes that thread on its other bridges. */
+  /** Called before this thread blocks for the other side. This thread's other bridges then show for which thread. */
   block(): void {
     this.#publishWait(Atomics.load(this.#words, THREAD + this.#other));
   }

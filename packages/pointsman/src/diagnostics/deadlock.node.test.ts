@@ -222,7 +222,7 @@ describe('is found', () => {
     expect(found.map(shape)).toEqual([['a > b', 'b > a']]);
   });
 
-  test('when all permits of a semaphore are held by those who wait', async () => {
+  test('when all permits of a semaphore are held by waiters', async () => {
     const semaphore = see(new Semaphore(2), 'semaphore');
     const worker = async () => {
       using _ = await semaphore.acquire();
@@ -340,7 +340,7 @@ describe('is not found', () => {
     for (const permit of await Promise.all(other)) permit.release();
   });
 
-  test('with a child that nobody awaits', async () => {
+  test('with a child that is not awaited', async () => {
     const child = async (mutex: Mutex) => {
       using _ = await mutex.lock();
     };
@@ -430,7 +430,7 @@ describe('is not found', () => {
     await Promise.all([first(), second()]);
   });
 
-  test('where somebody else gives the permit back', async () => {
+  test('where another function releases the permit', async () => {
     const first = async () => {
       const permit = await a.lock();
       setTimeout(() => permit.release(), 1);

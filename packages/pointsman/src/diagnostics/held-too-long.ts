@@ -1,4 +1,9 @@
-/** Reports permits that are held for too long. Invariant: one timer, and only while a permit with a limit is held. */
+/**
+ * Reports permits that are held for too long.
+ *
+ * Invariant: there is at most one timer, set when a permit with a limit is acquired. A release does not clear it: it fires
+ * once more and finds no permit.
+ */
 
 import { emit } from './events.js';
 import { everyWatched } from './record.js';

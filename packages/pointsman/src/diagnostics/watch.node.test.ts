@@ -38,7 +38,7 @@ test('events go to the channels of node:diagnostics_channel', async () => {
   ]);
 });
 
-test('a deadlock is printed if nobody listens', async () => {
+test('a deadlock is printed if there is no listener', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const mutex = watched(new Mutex(), { name: 'ledger' });
   const twice = async () => {
@@ -53,7 +53,7 @@ test('a deadlock is printed if nobody listens', async () => {
   warn.mockRestore();
 });
 
-test('what a watched wait is rejected with, and nobody handles, is reported as without', async () => {
+test('an unhandled rejection of a watched wait is reported like that of an unwatched one', async () => {
   const rejected: unknown[] = [];
   const listeners = process.listeners('unhandledRejection');
   process.removeAllListeners('unhandledRejection');

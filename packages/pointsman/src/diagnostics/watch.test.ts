@@ -1,4 +1,4 @@
-/** What is watched is seen, whatever it is; what is not watched, or no longer, is as it was. */
+/** Watched primitives of every kind are reported; primitives that are not, or no longer, watched are left unchanged. */
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -33,7 +33,7 @@ const only = () => snapshot().primitives[0];
 const counts = () => [only()?.holders.length, only()?.waiters.length];
 
 describe('watch', () => {
-  test('shows who holds and who waits, with names, ages and stacks', async () => {
+  test('shows holders and waiters, with names, ages and stacks', async () => {
     const mutex = see(new Mutex(), 'ledger');
     const lock = await mutex.lock({ owner: 'ann' });
     const waiter = mutex.lock({ owner: 'bob', priority: 1 });
@@ -190,7 +190,7 @@ describe('watch', () => {
     }
   });
 
-  test('sees those who wait for a call or for each other', async () => {
+  test('sees waiters for a call and for each other', async () => {
     const notify = see(new Notify(), 'notify');
     const latch = see(new Latch(1), 'latch');
     const barrier = see(new Barrier(2), 'barrier');
@@ -302,7 +302,7 @@ describe('unwatch', () => {
 });
 
 describe('events', () => {
-  test('tell of waits, grants and releases, in this order', async () => {
+  test('report waits, grants and releases, in this order', async () => {
     const log: string[] = [];
     const offs = (['wait', 'acquire', 'release'] as const).map((event) =>
       on(event, ({ primitive, operation }) => log.push(`${event} ${primitive} ${operation}`)),
@@ -326,7 +326,7 @@ describe('events', () => {
 });
 
 describe('held too long', () => {
-  test('is told once, by a timer that is not there otherwise', async () => {
+  test('is reported once, by a timer that exists only for watched holds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {
       const told: string[] = [];
@@ -354,7 +354,7 @@ describe('held too long', () => {
     }
   });
 
-  test('is printed if nobody listens', async () => {
+  test('is printed if there is no listener', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     try {

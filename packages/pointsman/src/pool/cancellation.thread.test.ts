@@ -528,7 +528,7 @@ describe('while it runs', () => {
 });
 
 describe('afterwards', () => {
-  test('nobody listens to the signal', async () => {
+  test('the signal has no listener left', async () => {
     const { pool, board } = await openWarm({ grace: 0 });
     const { controller, signal, listeners } = watched();
     await Promise.all(range(10).map((n) => pool.run('echo', [n], { signal, timeout: 60_000 })));
@@ -557,7 +557,7 @@ describe('afterwards', () => {
     expect(listeners.size).toBe(0);
   });
 
-  test('nobody listens when a thread has ended in an iteration, or the pool is terminated', async () => {
+  test('the signal has no listener left when a thread ends during an iteration, or the pool is terminated', async () => {
     const { pool, board } = await openWarm();
     const { signal, listeners } = watched();
     const ended = await pool.run('exitAfter', [3], { signal, timeout: 60_000 });

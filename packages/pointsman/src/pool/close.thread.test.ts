@@ -35,7 +35,7 @@ describe('close', () => {
     expect(pool.metrics).toMatchObject({ completed: 4, failed: 0, cancelled: 20, threadsLost: 0 });
   });
 
-  test('rejects tasks that a thread has ahead, even those that cannot be taken back', async () => {
+  test('rejects tasks that a thread has ahead, even those that cannot be withdrawn', async () => {
     const opened = await openWarm();
     const { pool, board } = opened;
     await makeShort(opened);

@@ -99,7 +99,7 @@ describe.each([1, 2])('of %i threads', (threads) => {
     expect(pool.metrics).toMatchObject({ failed: 0, cancelled: 1, threadsLost: 0 });
   });
 
-  test('one has a rejection that nobody handles, while it runs', async () => {
+  test('one has an unhandled rejection while it runs', async () => {
     const opened = await openWarm({ threads });
     const { pool } = opened;
     const threadsBefore = pool.metrics.threadsStarted;
@@ -121,7 +121,7 @@ describe.each([1, 2])('of %i threads', (threads) => {
       const held = range(threads).map(() => pool.run('holdLoosely', [gate.number]));
       const outcomes = Promise.allSettled(held);
       await until(() => gate.begun >= 1);
-      // What a browser's thread has said and nobody heard yet is discarded with it.
+      // A browser discards a thread's undelivered messages when it ends the thread.
       await before;
       workers[0]?.terminate();
       await until(() => pool.metrics.threadsLost === 1);
@@ -193,7 +193,7 @@ describe('a thread that cannot be started', () => {
     await pool.close();
   });
 
-  test('whoever makes it throws', async () => {
+  test('its factory throws', async () => {
     const pool = new Pool({
       worker() {
         throw new RangeError('no worker today');
@@ -208,7 +208,7 @@ describe('a thread that cannot be started', () => {
     await pool.close();
   });
 
-  test('whoever makes it makes something else', async () => {
+  test('its factory returns something else', async () => {
     const pool = new Pool({ worker: (() => ({ postMessage() {} })) as never });
     const error = (await reasonOf(pool.run('echo'))) as Error;
     expect(error.message).toBe(

@@ -1,4 +1,4 @@
-/** What a histogram says of the times that it was told. */
+/** The summary that a histogram gives of the recorded times. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Histogram } from './histogram.js';

@@ -150,7 +150,7 @@ describe('run', () => {
     pool.run('hash', ['a', 'b']);
     // @ts-expect-error it needs arguments
     pool.run('hash');
-    // @ts-expect-error it needs arguments, whatever the options
+    // @ts-expect-error it needs arguments, with any options
     pool.run('hash', undefined, { timeout: 1 });
     // @ts-expect-error it needs one
     pool.run('hash', []);

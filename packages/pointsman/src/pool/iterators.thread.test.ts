@@ -149,7 +149,7 @@ test('an abort before it gives its iterator', async () => {
   expect(pool.metrics.threadsStarted).toBe(1);
 });
 
-test('two at a time, each read by somebody else', async () => {
+test('two at a time, each with its own reader', async () => {
   const { pool, board } = await open({ threads: 2 });
   const words = board.take(4);
   const iterators = await Promise.all([
@@ -210,7 +210,7 @@ test('its thread ends in the middle', async () => {
   expect([pool.waiting, pool.running]).toEqual([0, 0]);
 });
 
-test('a rejection that nobody handles, in the middle', async () => {
+test('an unhandled rejection in the middle', async () => {
   const { pool } = await openWarm();
   const iterator = await pool.run('rejectAfter', [3]);
   const behind = range(3).map((n) => pool.run('echo', [n]));

@@ -1,6 +1,6 @@
 /**
- * A binary heap of the priorities of a queue that have tasks: inserting, removing and moving an item take time
- * logarithmic in the number of priorities.
+ * A binary heap of those priority levels of a queue that have tasks. Inserting, removing and moving an item take time
+ * logarithmic in the number of levels.
  *
  * Invariant: each item stores its own index, and no item goes before its parent. The queue calls
  * {@link LevelHeap.update} after every change that may affect the order.

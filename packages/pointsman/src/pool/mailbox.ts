@@ -15,7 +15,8 @@ const TIME = 1;
 
 /**
  * Milliseconds. Both sides spin for the next message only if tasks are shorter than this; a longer task makes the cost
- * of a wake-up negligible. Rows: empty, 1 in flight; 100 us, 4 in flight.
+ * of a wake-up negligible. Measured by the lab's rows of an empty task, 1 in flight, and of tasks of 100 µs, 4 in
+ * flight.
  */
 export const WORTH_SPINNING = 0.02;
 

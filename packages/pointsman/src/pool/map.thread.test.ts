@@ -1,4 +1,4 @@
-/** Results in the order of the inputs, with so many under way at most, and nothing left when it ends. */
+/** Results arrive in input order, a bounded number of tasks runs at once, and nothing is left when the map ends. */
 import { expect, test } from 'vitest';
 import { collect, open, openWarm, range, reasonOf, until } from '../../tests/pool/pools.js';
 import { ThreadEndedError } from './index.js';
@@ -20,7 +20,7 @@ function inputs(count: number) {
   return { about, source: generate() };
 }
 
-test('results are in order, whichever is ready first', async () => {
+test('results are in order, in any order of completion', async () => {
   const { pool } = await open({ threads: 2 });
   const double = inline(async (n: number) => {
     if (n % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 3));
@@ -74,7 +74,7 @@ test('by default as many as twice the threads', async () => {
   await collect(results);
 });
 
-test('nothing is begun before somebody reads', async () => {
+test('nothing begins before the first read', async () => {
   const { pool } = await open();
   const { about, source } = inputs(3);
   const results = pool.map('echo', source);
@@ -88,7 +88,7 @@ test('a result is not kept until the next input comes', async () => {
   let next!: () => void;
   async function* questions() {
     yield 1;
-    // The second is asked by whoever has heard of the first.
+    // The test asks for the second input once it has read the first result.
     await new Promise<void>((resolve) => {
       next = resolve;
     });

@@ -33,7 +33,7 @@ export function map(
       if (space) return space.then(() => runner.run(input, index, signal, started));
       return started(run(input, { ...runOptions, signal }));
     },
-    hasRoom: (running: number, unread: number) => running + unread < concurrency,
+    hasSpace: (running: number, unread: number) => running + unread < concurrency,
   };
   const reading = { ordered: true, errors: 'in-turn', signal: options.signal } as const;
   const results = mapInputs(runner, inputs, reading)[Symbol.asyncIterator]();

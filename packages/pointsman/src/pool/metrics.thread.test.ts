@@ -48,7 +48,7 @@ test('each task is counted once', async () => {
   const exit = board.gate();
   exit.open();
   await reasonOf(pool.run('holdAndExit', [exit.number, 1]));
-  // The thread says that its iterator is at an end after whoever reads it knows.
+  // The thread reports the end of its iterator after the reader has seen it.
   await until(() => pool.metrics.completed - before === 8 + 1);
   const { completed, failed, cancelled } = pool.metrics;
   expect({ completed: completed - before, failed, cancelled }).toEqual({

@@ -124,7 +124,7 @@ export interface RunOptions {
 }
 
 /** Declared as a method so that a listener may declare a narrower parameter type. */
-type ProgressListener = { heard(value: unknown): void }['heard'];
+type ProgressListener = { listen(value: unknown): void }['listen'];
 
 export const poolDefaults = {
   idleTimeout: 10_000,

@@ -156,7 +156,7 @@ describe('priorities', () => {
     expect([...board.log].sort()).toEqual([0, 1, 2]);
   });
 
-  test('whoever waits long enough goes before all', async () => {
+  test('a task that has waited long enough goes before tasks of a higher priority', async () => {
     const { pool, board } = await openWarm({ ageing: 1 });
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
@@ -172,7 +172,7 @@ describe('priorities', () => {
     expect(board.log).toEqual([2, 0, 1]);
   });
 
-  test('with an infinite ageing nobody does', async () => {
+  test('with an infinite ageing no task does', async () => {
     const { pool, board } = await openWarm({ ageing: Number.POSITIVE_INFINITY });
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
@@ -250,7 +250,7 @@ describe('maxWaiting', () => {
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
     const tasks = range(6).map((n) => pool.run('write', [n]).catch((error: unknown) => error));
-    // A task with a transferred buffer cannot be taken back from a thread, but it can be rejected.
+    // A task with a transferred buffer cannot be withdrawn from a thread, but it can be rejected.
     const { buffer } = new Uint8Array(8);
     const moved = pool.run('size', [buffer], { transfer: [buffer] });
     gate.open();

@@ -25,8 +25,8 @@ export const THREW = OWN_KINDS + 6;
 export const ITERATES = OWN_KINDS + 7;
 /** The iteration of task `id` has ended; the task began at `a` and ran for `c` milliseconds. */
 export const ITERATED = OWN_KINDS + 8;
-/** Returns whether the value of a record of this kind settles its task. */
-export const isOfResult = (kind: number): boolean => kind >= RETURNED && kind <= ITERATED;
+/** Whether a record of this kind carries the result of a task, which then fails if the record is unreadable. */
+export const carriesResult = (kind: number): boolean => kind >= RETURNED && kind <= ITERATED;
 /** Task `id` reports progress `b`. */
 export const PROGRESS = OWN_KINDS + 9;
 /** The worker asks to be replaced. */
@@ -35,7 +35,7 @@ export const RETIRE = OWN_KINDS + 10;
 export const UNCAUGHT = OWN_KINDS + 11;
 /** The worker holds its Web Lock: see `transport/lock.ts`. */
 export const LOCKED = OWN_KINDS + 12;
-/** A message that arrived after task `id` could not be read. */
+/** The message that followed task `id` was unreadable. */
 export const UNREADABLE = OWN_KINDS + 13;
 
 /** The first message, which the host sends through the worker's own port. */

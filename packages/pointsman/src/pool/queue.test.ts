@@ -95,7 +95,7 @@ describe('priorities', () => {
     expect(drain(queueOf([new Task('high', 1000, 1), new Task('old', 0, 0)]))).toBe('high old');
   });
 
-  test('a step of it is worth so many milliseconds of waiting', () => {
+  test('one step of priority equals the given milliseconds of waiting', () => {
     const tasks = [
       new Task('0 at 0', 0, 0),
       new Task('0 at 500', 500, 0),
@@ -110,7 +110,7 @@ describe('priorities', () => {
     );
   });
 
-  test('nobody waits for ever', () => {
+  test('no task waits forever', () => {
     const queue = queueOf([new Task('patient', 0, 0)]);
     let now = 0;
     let name: string | undefined;
@@ -316,7 +316,7 @@ class Model {
   }
 }
 
-describe('whatever happens', () => {
+describe('after any operations', () => {
   const operation = fc.oneof(
     {
       weight: 5,

@@ -1,6 +1,6 @@
 /**
- * Programs that are made up: whatever is aborted, timed out, killed or exits, each task settles once, has
- * its effect at most once, and is not touched by the end of another.
+ * Random programs: under aborts, timeouts, terminated threads and exits, each task settles once, has its effect at
+ * most once, and is not affected by the end of another.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

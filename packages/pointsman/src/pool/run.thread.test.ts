@@ -62,7 +62,7 @@ describe('which function', () => {
     expect(await pool.run(echo, [1])).toBe(1);
   });
 
-  test('one written in place whose first task was taken back', async () => {
+  test('one written in place whose first task was withdrawn', async () => {
     const { pool, board } = await openWarm();
     const echo = inline((value: unknown) => value);
     const gate = board.gate();
@@ -332,7 +332,7 @@ describe('what moves', () => {
 });
 
 describe('what a task says of itself', () => {
-  test('progress comes in order, before the result', async () => {
+  test('progress arrives in order, before the result', async () => {
     const { pool } = await open();
     const heard: unknown[] = [];
     const onProgress = (value: unknown) => heard.push(value);
@@ -357,7 +357,7 @@ describe('what a task says of itself', () => {
     expect(heard).toBe(true);
   });
 
-  test('progress that nobody listens to', async () => {
+  test('progress without a listener', async () => {
     const { pool } = await open();
     expect(await pool.run('progress', [3])).toBe('done');
   });

@@ -335,7 +335,7 @@ describe('what is more urgent', () => {
   });
 });
 
-test('whatever happens, each task is somewhere once, and none waits while a worker is idle', async () => {
+test('after any operations, each task is in one place, and none waits while a worker is idle', async () => {
   const step = fc.oneof(
     fc.record({
       do: fc.constant('add'),

@@ -9,7 +9,7 @@ useStart(({ name, resourceLimits, env, argv, execArgv, workerData }) => {
   if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
   if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
   if (argv !== undefined) options.argv = [...argv];
-  // The flag describes the text of `node --eval`; a worker with a file refuses it.
+  // `--input-type` describes the text of `node --eval`; a worker that is started from a file refuses it.
   const ofEval = process.execArgv.some((option) => option.startsWith('--input-type'));
   if (execArgv !== undefined) options.execArgv = [...execArgv];
   else if (ofEval)

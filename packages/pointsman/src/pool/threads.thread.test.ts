@@ -107,7 +107,7 @@ describe('threads end', () => {
 });
 
 describe('threads are replaced', () => {
-  test('after so many tasks', async () => {
+  test('after a given number of tasks', async () => {
     const { pool, board } = await open({ threads: 2, recycle: { tasks: 5 } });
     const words = board.take(100);
     await Promise.all(range(100).map((n) => pool.run('count', [words + n])));

@@ -117,7 +117,7 @@ export class WorkerHandle implements TaskHolder {
       unreadable: (kind, number, error) => {
         if (kind === protocol.UNCAUGHT) owner.failedOutsideTask(error);
         const task = this.#slots.get(number);
-        if (task && protocol.isOfResult(kind)) this.#finish(task, error, true);
+        if (task && protocol.carriesResult(kind)) this.#finish(task, error, true);
         // A thread whose function names are unknown would never get a task.
         else if (kind === protocol.READY) this.#malformed(error);
       },

@@ -34,13 +34,13 @@ export class StrictQueue implements Queue, ClaimOwner {
     this.session.claims.lock(this.#add(acquisition));
   }
 
-  /** Waits at a condition before the keys. Resolves when the acquisition is parked there. */
+  /** Parks an acquisition at a condition, until a notification queues it for its keys. Resolves when it is parked. */
   async park(acquisition: Acquisition, condition: string): Promise<void> {
     const { id, keys } = this.#add(acquisition);
     try {
       await this.session.perform({ name: 'wait', id, condition, keys });
     } catch (error) {
-      // The claim may have been requested again meanwhile, so it is given back.
+      // If the server lost its state meanwhile, the claim is queued for its keys: the acquisition leaves that queue.
       acquisition.giveUp(error);
       throw error;
     }

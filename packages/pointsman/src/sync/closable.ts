@@ -66,7 +66,7 @@ export abstract class Closable {
 /** A primitive that grants permits. */
 export abstract class Drainable extends Closable {
   #drains: WaitQueue<void> | undefined;
-  /** @internal Called by `_idled`, for the primitive that is made of this one. */
+  /** @internal Called when this primitive becomes idle. Set by the primitive that contains this one. */
   declare _onIdle: (() => void) | undefined;
 
   /** Whether no permit is held and no request waits. */

@@ -26,7 +26,7 @@ export interface Runner<Input, Output> {
     started: (result: Promise<Output>) => Promise<Output>,
   ): Promise<Output>;
   /** Whether another input may be pulled while `running` inputs run and `unread` results are unread. */
-  hasRoom(running: number, unread: number): boolean;
+  hasSpace(running: number, unread: number): boolean;
 }
 
 export interface Reading {
@@ -168,7 +168,7 @@ class Mapping<Input, Output> {
 
   /** Pulls inputs until one has to wait for its start, or the reader is behind. */
   #pump(): void {
-    while (!(this.#isBusy || this.#ended || this.#failure || this.#refusal) && this.#hasRoom()) {
+    while (!(this.#isBusy || this.#ended || this.#failure || this.#refusal) && this.#hasSpace()) {
       this.#isBusy = this.#isPulling = true;
       let step: IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
       try {
@@ -191,8 +191,8 @@ class Mapping<Input, Output> {
     }
   }
 
-  #hasRoom(): boolean {
-    return this.#keepsAll || this.#runner.hasRoom(this.#running, this.#unread);
+  #hasSpace(): boolean {
+    return this.#keepsAll || this.#runner.hasSpace(this.#running, this.#unread);
   }
 
   /** Ends with an error of the source, which then need not be closed. */

@@ -2,7 +2,7 @@
  * Converts errors to plain values and back. Structured clone keeps the name, the message and, in some engines, the
  * stack and the cause. Here every own property is kept, with its enumerability.
  *
- * Invariant: an error arrives as an instance of the nearest built-in class that it derives from, whatever its name.
+ * Invariant: an error arrives as an instance of the nearest built-in class that it derives from, under any name.
  */
 
 type ErrorClass = new (message?: string, name?: string) => Error;

@@ -2,7 +2,7 @@
  * Finds the properties of an error that cannot be copied to another thread. Only they are omitted; structured clone
  * would omit all own properties.
  *
- * Invariant: each object is visited once for all errors of a message.
+ * Invariant: an object found cloneable is not searched again for another error of the same message.
  */
 
 import { isSignal } from '../sync/options.js';

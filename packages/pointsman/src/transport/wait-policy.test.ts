@@ -1,8 +1,8 @@
-/** How long to spin, by what the waits before were like: all times are made up. */
+/** How long to spin, from the latest waits. All times are simulated. */
 import { expect, test } from 'vitest';
 import { WaitPolicy } from './wait-policy.js';
 
-/** Lets so many waits pass as they would, where whatever is waited for comes after `milliseconds`. */
+/** Simulates waits for an event that arrives after `milliseconds`. Returns the time spent spinning. */
 function wait(policy: WaitPolicy, waits: number, milliseconds: number, wakeUp: number): number {
   let spun = 0;
   for (let n = 0; n < waits; n++) {
@@ -78,7 +78,7 @@ test('three misses in a row make it sleep at once, for more waits each time that
   expect(pauses).toEqual([16, 32, 64, 128, 256, 256, 256]);
 });
 
-test('where nothing ever comes in time it spins for a hundredth of the waits', () => {
+test('where no event ever arrives in time it spins for a hundredth of the waits', () => {
   const policy = afterWakeUpsOf(0.1);
   const spun = wait(policy, 10_000, 5, 0.1);
   expect(spun / policy.cost).toBeLessThan(100);

@@ -31,7 +31,7 @@ import {
 } from './value.js';
 import { viewNumber } from './views.js';
 
-/** Up to this many objects are compared one by one: the row `one blocking call` needs no set. */
+/** Up to this many objects are compared one by one: the lab's row `one blocking call` needs no set. */
 const MAX_LISTED = 24;
 
 /** A loop over its keys finds inherited ones only. */

@@ -12,7 +12,7 @@ export class CorruptMessageError extends Error {
   override readonly name = 'CorruptMessageError';
 }
 
-/** Up to this length, a loop over groups of characters beats a native call, in the row `a 1 kB object`. */
+/** Up to this length, a loop over groups of characters beats a native call, in the lab's row `a 1 kB object`. */
 const SHORT = 24;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

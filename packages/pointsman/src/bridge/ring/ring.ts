@@ -38,7 +38,7 @@ const PAD = -1;
 const MORE = 0x40000000;
 /**
  * An empty ring restarts at the beginning of the memory after this many bytes. Small frames then stay in the cache, in
- * the row `one blocking call`, and unused memory is never touched.
+ * the lab's row `one blocking call`, and unused memory is never touched.
  */
 const RESTART = 1 << 15;
 /** Bytes between two checks for an empty ring: each fetches a cache line, without success in `64 calls in flight`. */

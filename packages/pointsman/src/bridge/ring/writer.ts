@@ -23,7 +23,7 @@ export class MessageTooLargeError extends RangeError {
 /** Maximum bytes of own memory that are kept for the next message. */
 const MAX_KEPT = 1 << 20;
 
-/** Up to this length, a loop over the characters beats a native call, in the row `a 1 kB object`. */
+/** Up to this length, a loop over the characters beats a native call, in the lab's row `a 1 kB object`. */
 const SHORT = 48;
 
 // The first byte of a string: its length if it has at most this many one-byte characters, otherwise its encoding,
@@ -34,8 +34,8 @@ export const UTF16 = 0xf1;
 export const UTF8 = 0xf2;
 
 /**
- * Minimum length of byte arrays that are aligned to 8. This wins the rows of bytes: V8 copies unaligned bytes one at a
- * time into and out of shared memory.
+ * Minimum length of byte arrays that are aligned to 8. V8 copies unaligned bytes one at a time into and out of shared
+ * memory, as the lab's rows of bytes show.
  */
 export const MIN_ALIGNED = 64;
 
@@ -48,7 +48,7 @@ const beyondLatin1 = /[\u0100-\uffff]/;
 const isWellFormed = (text: string & { isWellFormed?(): boolean }): boolean =>
   text.isWellFormed?.() === true;
 
-/** Number of characters that are encoded at a time into `scratch`. */
+/** Number of characters that are encoded into `scratch` at a time. */
 const PIECE = 1 << 15;
 
 let scratch: Uint8Array | undefined;

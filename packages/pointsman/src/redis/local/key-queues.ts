@@ -33,7 +33,7 @@ export interface Positions {
   claim: Claim | undefined;
 }
 
-/** The number of acquisitions searched for further keys, and the number of keys that one claim adds. */
+/** Maximum number of acquisitions searched for further keys, and of keys added to one claim. */
 const MAX_OPTIONAL = 64;
 
 export class KeyQueues {

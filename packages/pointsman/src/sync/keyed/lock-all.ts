@@ -47,7 +47,7 @@ function giveBack(locks: ReadonlyMap<unknown, Permit>): void {
   for (const lock of locks.values()) lock._giveBack();
 }
 
-/** A request for several keys: the group of the requests for each. */
+/** A request for several keys. It is the `group` of its parts, the requests for the single keys. */
 class MultiKeyRequest {
   readonly #count: number;
   /** The keys that were offered; another request may have taken one since. */
@@ -64,7 +64,7 @@ class MultiKeyRequest {
     const offers = this.#offers.add(lock);
     if (offers.size < this.#count) return false;
     for (const other of offers) {
-      // The request is not in the queue of a last key for which it need not wait.
+      // `lock` is being offered now. Its part may take it without having been in its queue.
       const isFree = other === lock || (other.available > 0 && other._front?.group === this);
       if (!isFree) offers.delete(other);
     }
@@ -153,7 +153,7 @@ export const lockAll = <Key>(
     const stop = giveUpOn(
       request,
       (reason) => {
-        // Otherwise `close` or `cancel` has rejected it before in this step.
+        // With fewer listeners, `close` or `cancel` has rejected a part earlier in this step, and its reason counts.
         if (signal.set.size === keys.size) leave(reason);
       },
       (timeout) => timedOut(timeout, label),
@@ -167,7 +167,7 @@ export const lockAll = <Key>(
       (all) => {
         resolve(new Locks(new Map([...keys].map((key, n) => [key, all[n] as Permit]))));
       },
-      // There is none if a queue rejected it because its signal was over.
+      // A queue that rejects a part because its signal is over gives no reason.
       (reason) => leave(reason ?? request.signal?.reason),
     );
   });

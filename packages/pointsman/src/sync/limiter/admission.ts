@@ -16,7 +16,7 @@ import { isOver, nextMicrotask, winContest } from '../wait/give-up.js';
 import { insert, remove } from '../wait/heap.js';
 import { begin, readRequest, rejection, settle, type WaitRequest } from '../wait/queue.js';
 import { QueueSpace } from '../wait/queue-space.js';
-import { type Age, Lane, type LaneOwner, Lanes, type StartRequest } from './lanes.js';
+import { type DropRank, Lane, type LaneOwner, Lanes, type StartRequest } from './lanes.js';
 import {
   type LimiterLimits,
   type ReadLimiterOptions,
@@ -33,7 +33,7 @@ interface Owner {
   readonly closed: boolean;
   /** Throws if the limiter is closed. */
   _refuse(): void;
-  /** Whether {@link _idled} must be called. */
+  /** Called when no request runs or waits. */
   _idled(): void;
 }
 
@@ -52,18 +52,18 @@ export class Admission implements LaneOwner {
   readonly #owner: Owner;
   readonly #max: number;
   /** With `drop-oldest`, all waiting requests, in the order in which they are dropped. */
-  readonly #ages: Age[] | undefined;
+  readonly #dropOrder: DropRank[] | undefined;
   #arrivals = 0;
   readonly #space: QueueSpace;
-  /** Whether callers may wait for space. */
-  #isAsked = false;
+  /** Whether callers wait for space, as of the last change. */
+  #hasCallers = false;
 
   constructor(owner: Owner, { max, maxKeys, whenFull, clock, limits }: ReadLimiterOptions) {
     this.#owner = owner;
     this.#max = max;
     this.lanes = new Lanes(this, maxKeys);
     this.unkeyed = this.lanes.unkeyed;
-    if (whenFull === 'drop-oldest' && max < Infinity) this.#ages = [];
+    if (whenFull === 'drop-oldest' && max < Infinity) this.#dropOrder = [];
     const time = new Time(clock, () => this.serve());
     this.time = time;
     const left = () =>
@@ -104,7 +104,7 @@ export class Admission implements LaneOwner {
       runTimeout,
       runs: names === runNames,
       lane: undefined,
-      age: undefined,
+      dropRank: undefined,
       resolve: undefined,
       stop: undefined,
       chunk: undefined,
@@ -115,7 +115,7 @@ export class Admission implements LaneOwner {
     };
   }
 
-  /** Starts a request without options if only the shared concurrency matters and has room. The caller makes the permit. */
+  /** Starts a request without options if only the shared concurrency applies and admits it. The caller makes the permit. */
   startFast(): boolean {
     const { shared } = this;
     if (!this.isFast || this.waiting > 0 || shared.out >= shared.concurrency) return false;
@@ -132,13 +132,13 @@ export class Admission implements LaneOwner {
       this.#owner._refuse();
       const permit = this.isFast ? undefined : this.start();
       if (permit !== undefined) return permit;
-      if (this.#ages === undefined && this.waiting < this.#max) return this.#append();
+      if (this.#dropOrder === undefined && this.waiting < this.#max) return this.#append();
     }
     const asked = request ?? this.read(undefined, startNames);
     return this.start(asked) ?? new Promise((resolve) => this.#wait(asked, resolve));
   }
 
-  /** Starts a new request if it has the turn and there is room for it. */
+  /** Starts a new request if it has the turn and all rules admit it. */
   start(request: Pick<StartRequest, keyof typeof noOptions> = noOptions): Starting | undefined {
     const { lanes, time } = this;
     lanes.promoteDue();
@@ -169,7 +169,7 @@ export class Admission implements LaneOwner {
   waitForSpace(request: WaitRequest): Promise<void> | undefined {
     const space = this.#space.wait(request);
     if (space) {
-      this.#isAsked = true;
+      this.#hasCallers = true;
       // If no request may wait, time alone can bring space.
       if (this.#max === 0) this.serve();
     }
@@ -227,8 +227,8 @@ export class Admission implements LaneOwner {
   // --- what starts and finishes ---
 
   /**
-   * Starts waiting requests for as long as the rules allow, and sets the timer. Each moment that is found to be ahead has
-   * just been compared with the clock, so the timer counts from the present.
+   * Starts waiting requests for as long as the rules allow, and sets the timer. The timer's moment has just been compared
+   * with the clock, as `Time.arm` requires.
    */
   serve(): void {
     const { lanes, time } = this;
@@ -261,18 +261,18 @@ export class Admission implements LaneOwner {
       }
       at = Infinity;
     }
-    const isAsked = this.#max === 0 && this.#space.length > 0;
-    // Otherwise there is space now, or there will be when the caller that was resolved last has made its request.
-    if (isAsked && time.isAhead(this.#nextAt)) at = this.#nextAt;
-    time.arm(Math.min(at, lanes.next), (isAsked || this.waiting > 0) && !this.paused);
+    const hasCallers = this.#max === 0 && this.#space.length > 0;
+    // If that moment is not ahead, a caller is resolved below, or the space is reserved for the caller resolved last.
+    if (hasCallers && time.isAhead(this.#nextAt)) at = this.#nextAt;
+    time.arm(Math.min(at, lanes.next), (hasCallers || this.waiting > 0) && !this.paused);
     this.#changed();
   }
 
-  /** @internal Takes back the permits of a request that has finished. */
+  /** @internal Releases the permits of a request that has finished. */
   _giveBack(lane: Lane, permits: number): void {
     const { shared, stats } = this;
     stats.finished++;
-    const isAlone = lane === this.unkeyed && !this.#isAsked && this.lanes.byKey.size === 0;
+    const isAlone = lane === this.unkeyed && !this.#hasCallers && this.lanes.byKey.size === 0;
     if (isAlone && this.isFast && this.waiting > 0 && permits === 1) {
       const front = lane.front as StartRequest;
       const isAlike = lane.queue.plain || (front.weight === 1 && front.signal === undefined);
@@ -298,8 +298,8 @@ export class Admission implements LaneOwner {
   /** @internal A start of this lane has been logged. */
   _logged(lane: Lane): void {
     const isShared = this.lanes.byKey.size === 0 && this.lanes.template.meters.length === 0;
-    // If only shared meters count, a timer that is set is for a moment that no log makes earlier.
-    if (isShared && !this.#isAsked && (this.waiting === 0 || this.time.armed)) return;
+    // With shared meters only, a log does not change the moment for which the timer was set.
+    if (isShared && !this.#hasCallers && (this.waiting === 0 || this.time.armed)) return;
     this.lanes.place(lane);
     this.serve();
   }
@@ -309,7 +309,7 @@ export class Admission implements LaneOwner {
     shared.take(weight);
     lane.take(weight);
     this.stats.started++;
-    lanes.turn(lane);
+    lanes.endTurn(lane);
     lanes.place(lane);
     if (this.time.usesTime) return new StartPermit(lane, weight, shared.meters);
     return new Form(lane, weighs(weight, 'concurrency'));
@@ -319,9 +319,9 @@ export class Admission implements LaneOwner {
   #changed(): void {
     const owner = this.#owner;
     if (this.active === 0 && this.waiting === 0) owner._idled();
-    if (this.#isAsked) {
+    if (this.#hasCallers) {
       this.#space.changed();
-      this.#isAsked = this.#space.length > 0;
+      this.#hasCallers = this.#space.length > 0;
     }
   }
 
@@ -342,9 +342,9 @@ export class Admission implements LaneOwner {
     const { lanes, unkeyed } = this;
     const { queue } = unkeyed;
     this.waiting++;
-    if (queue.length === 0) lanes.turn(unkeyed);
+    if (queue.length === 0) lanes.endTurn(unkeyed);
     const promise = queue.append();
-    // Behind others of its kind, it changes nothing.
+    // Behind other requests without options it changes neither the first request nor the timer.
     if (queue.length === 1 || !queue.plain || this.time.isLost) {
       lanes.place(unkeyed);
       this.serve();
@@ -356,7 +356,7 @@ export class Admission implements LaneOwner {
   #wait(request: StartRequest, resolve: (permit: Permit) => void): void {
     const label = this.#owner._label;
     if (request.timeout === 0) throw timedOut(0, label);
-    if (this.waiting >= this.#max) this.#makeRoom(request);
+    if (this.waiting >= this.#max) this.#makeSpace(request);
     begin(request, resolve, label, (reason) => {
       this.#cancel(request, reason);
       this.serve();
@@ -364,21 +364,26 @@ export class Admission implements LaneOwner {
     this.waiting++;
     const lane = this.lanes.of(request.key);
     request.lane = lane;
-    if (lane.front === undefined) this.lanes.turn(lane);
+    if (lane.front === undefined) this.lanes.endTurn(lane);
     lane.queue.put(request);
-    if (this.#ages !== undefined) {
-      request.age = { priority: -request.priority, order: this.#arrivals++, index: 0, request };
-      insert(this.#ages, request.age);
+    if (this.#dropOrder !== undefined) {
+      request.dropRank = {
+        priority: -request.priority,
+        order: this.#arrivals++,
+        index: 0,
+        request,
+      };
+      insert(this.#dropOrder, request.dropRank);
     }
     this.lanes.place(lane);
     this.serve();
   }
 
   /** With `drop-oldest`, rejects the oldest request of the lowest priority. Throws if that is the new request. */
-  #makeRoom({ priority }: StartRequest): void {
+  #makeSpace({ priority }: StartRequest): void {
     this.stats.dropped++;
     const full = fullError(this.#owner._label, this.#max);
-    const oldest = this.#ages?.[0]?.request;
+    const oldest = this.#dropOrder?.[0]?.request;
     if (oldest === undefined || oldest.priority > priority) throw full;
     this.#reject(oldest, full);
   }
@@ -397,10 +402,10 @@ export class Admission implements LaneOwner {
 
   /** Takes a request out of the queue; its promise stays pending. The caller must `place` its lane. */
   #leave(waiter: StartRequest): void {
-    const { lane = this.unkeyed, age } = waiter;
+    const { lane = this.unkeyed, dropRank } = waiter;
     lane.queue.take(waiter);
     this.waiting--;
-    if (age !== undefined) remove(this.#ages as Age[], age);
+    if (dropRank !== undefined) remove(this.#dropOrder as DropRank[], dropRank);
   }
 
   // --- checks ---
@@ -424,7 +429,7 @@ export class Admission implements LaneOwner {
       this.paused ||
       this.#owner.closed ||
       this.lanes.template.concurrency < Infinity ||
-      this.#ages
+      this.#dropOrder
     );
   }
 }

@@ -26,11 +26,11 @@ export interface StartRequest extends WaitRequest {
   runs: boolean;
   /** Undefined until the request waits. */
   lane: Lane | undefined;
-  age: Age | undefined;
+  dropRank: DropRank | undefined;
 }
 
-/** The place of a waiting request in the order in which requests are dropped. */
-export interface Age extends Ranked {
+/** The position of a waiting request in the order in which requests are dropped. */
+export interface DropRank extends Ranked {
   /** The negated priority of the request. */
   readonly priority: number;
   readonly request: StartRequest;
@@ -39,7 +39,7 @@ export interface Age extends Ranked {
 export interface LaneOwner {
   readonly time: Time;
   _giveBack(lane: Lane, permits: number): void;
-  /** A start of this lane has been logged. */
+  /** Called when a start of this lane has been logged. */
   _logged(lane: Lane): void;
 }
 
@@ -66,7 +66,7 @@ export class Lane extends Rules implements Ranked {
     return this.#queue;
   }
 
-  /** The request that is served next. One without options is a function: all options are undefined. */
+  /** The first waiting request. One without options is stored as its resolve function, so its options are undefined. */
   get front(): StartRequest | undefined {
     return this.#queue?.front as StartRequest | undefined;
   }
@@ -127,7 +127,7 @@ export class Lanes {
   }
 
   /** Sends a lane to the end of the round. */
-  turn(lane: Lane): void {
+  endTurn(lane: Lane): void {
     const { heap } = lane;
     if (heap) remove(heap, lane);
     lane.heap = undefined;

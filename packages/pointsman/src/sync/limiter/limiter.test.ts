@@ -676,7 +676,7 @@ describe('maxKeys', () => {
     expect(limiter.keyCount).toBe(1);
   });
 
-  test('a key whose windows have passed makes room for another before the timer fires', async () => {
+  test('a key whose windows have passed makes space for another before the timer fires', async () => {
     let now = 0;
     const clock = { now: () => now, setTimeout: () => {}, clearTimeout: () => {} };
     const limiter = new Limiter({ perKey: { rate: { limit: 1, per: 10 } }, maxKeys: 1, clock });

@@ -30,7 +30,7 @@ import { logSoon } from './start.js';
 /**
  * Limits how much runs at once and how much starts per time, for all requests together and for each key.
  *
- * - **All limits apply.** A request starts only if `concurrency`, each rate, and the limits of its key have room for it.
+ * - **All limits apply.** A request starts only if `concurrency`, each rate, and the limits of its key admit it.
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds, wherever it begins, contains more
  *   than 100 starts. With `burst` it is a token bucket.
  * - **Fair turns.** Highest priority first; keys of equal priority take turns; FIFO within a key. Light requests do not

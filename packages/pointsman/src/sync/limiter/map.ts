@@ -6,8 +6,8 @@ import { checkOptions, checkSignal } from '../options.js';
 import type { Weight } from './rules.js';
 import type { RunContext, Work } from './run.js';
 
-/** The limiter. */
-interface Turns {
+/** The part of a limiter that `map` uses. */
+interface Runs {
   readonly concurrency: number;
   run<T>(fn: Work<T>, options: object): Promise<T>;
 }
@@ -30,7 +30,7 @@ export interface MapContext extends RunContext {
 
 /** Options for {@link Limiter.map}. */
 export interface MapOptions<Input> {
-  /** Whether results come in the order of their inputs, otherwise in the order in which they are ready. Default: true. */
+  /** Whether results arrive in input order; if not, they arrive in order of completion. Default: true. */
   readonly ordered?: boolean | undefined;
   /**
    * `'stop'`, the default: the first error ends the map. Running functions are aborted, no further input is pulled, and
@@ -40,9 +40,11 @@ export interface MapOptions<Input> {
   readonly errors?: 'stop' | 'collect' | undefined;
   /** Ends the map when it aborts: running functions are aborted, and the reader gets the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** These are options of {@link Limiter.run}: one value for all inputs, or a function of each input. */
+  /** As for {@link Limiter.run}: one value for all inputs, or a function of each input and its index. */
   readonly weight?: Each<Input, Weight> | undefined;
+  /** As for {@link Limiter.run}: one value for all inputs, or a function of each input and its index. */
   readonly key?: Each<Input, Key> | undefined;
+  /** As for {@link Limiter.run}: one value for all inputs, or a function of each input and its index. */
   readonly priority?: Each<Input, number> | undefined;
   /** Bounds the work for each input, in milliseconds, as for {@link Limiter.run}. */
   readonly runTimeout?: number | undefined;
@@ -58,11 +60,11 @@ const names: ReadonlySet<string> = new Set([
   'runTimeout',
 ]);
 
-/** How many results may be unread if the concurrency is unbounded. */
+/** Maximum number of unread results if the concurrency is unbounded. */
 const MAX_UNREAD = 1_000;
 
 export function map<Input, Output>(
-  limiter: Turns,
+  limiter: Runs,
   inputs: Iterable<Input | PromiseLike<Input>> | AsyncIterable<Input>,
   fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
   options: MapOptions<Input> = {},
@@ -87,7 +89,7 @@ export function map<Input, Output>(
           started(new Promise((resolve) => resolve(fn(input, { index, signal }))));
         return limiter.run(work, request);
       },
-      hasRoom(running, unread) {
+      hasSpace(running, unread) {
         const { concurrency } = limiter;
         const max = concurrency < Infinity ? concurrency : MAX_UNREAD;
         return unread < max && running + unread < 2 * max;

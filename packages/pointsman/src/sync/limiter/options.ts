@@ -21,7 +21,7 @@ export interface LimiterOptions extends LimiterLimits, QueueOptions {
    * What happens to a request that would have to wait while `maxWaiting` requests wait:
    * - `'reject'`, the default: it is refused with a {@link QueueFullError}.
    * - `'drop-oldest'`: of the waiting requests of the lowest priority, the one that has waited longest is rejected with a
-   *   {@link QueueFullError} to make room; or the new request, if its own priority is lower.
+   *   {@link QueueFullError} to make space; or the new request, if its own priority is lower.
    *
    * To slow a producer down instead, let it await {@link Limiter.waitForSpace}.
    */

@@ -72,8 +72,8 @@ export abstract class Meter {
   /** Returns when this weight may start: `Infinity` as long as that depends on a log, `NaN` if it never may. */
   availableAt(weight: number): number {
     if (weight === 0) return -Infinity;
-    const room = this.max - this.#taken - weight;
-    if (room >= 0) return this._availableAt(room);
+    const left = this.max - this.#taken - weight;
+    if (left >= 0) return this._availableAt(left);
     return weight > this.max ? Number.NaN : Infinity;
   }
 
@@ -114,7 +114,7 @@ class Window extends Meter {
     const log = this.#log;
     const gone = (log[log.length - 1] as number) - weight;
     const first = this.#first;
-    // The common case, a window with room: everything that must have left is forgotten.
+    // The common case, a window with enough left: everything that must have left is forgotten.
     if (gone <= (log[first + 1] as number)) return (log[first] as number) + this.rate.per;
     let low = first / 2;
     let high = log.length / 2 - 1;

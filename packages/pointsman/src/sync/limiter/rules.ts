@@ -7,7 +7,7 @@ import { checkCount, checkInteger } from '../errors.js';
 import { checkOptions } from '../options.js';
 import { createMeter, type Meter, type Rate, type ReadRate, readRates } from './rates.js';
 
-/** Limits that apply together: a request starts only if each of them has room for its weight. */
+/** Limits that apply together: a request starts only if each of them admits its weight. */
 export interface Limits {
   /** The maximum total weight of the running requests: an integer from 1 on, or `Infinity`, the default. */
   readonly concurrency?: number | undefined;

@@ -91,7 +91,8 @@ type Settled = (promise: Promise<unknown>) => void;
 const observed = new WeakMap<object, Set<Settled> | Promise<unknown>>();
 
 /**
- * Calls back when the promise has settled; synchronously if this is known. Returns a function that stops.
+ * Calls `settled` when the promise has settled; at once if it is known to have settled. Returns a function that removes
+ * the callback.
  *
  * A callback cannot be removed from a promise, so each promise gets only one, however many selects wait for it. A loop
  * that selects a shutdown promise would otherwise add a callback in each iteration.

@@ -3,7 +3,7 @@
 import { dispose } from '../dispose.js';
 import { inJavaScriptCore } from '../wait/queue.js';
 
-/** What grants permits and takes them back. */
+/** An object that grants permits, and to which they are released. */
 interface Issuer {
   _giveBack(permits: number): void;
 }

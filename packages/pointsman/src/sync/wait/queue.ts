@@ -16,12 +16,11 @@ import {
   checkOptions,
   checkSignal,
   checkTimeout,
-  type Own,
   type WaitOptions,
   waitNames,
 } from '../options.js';
 import { ChunkedList, type Position } from './chunked-list.js';
-import { giveUpOn, isOver, winContest } from './give-up.js';
+import { giveUpOn, isOver, type Own, winContest } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 
 /** Constructor options of the primitives that grant permits. */

@@ -1,7 +1,7 @@
 /**
  * An encoder and a decoder with memory between them.
  *
- * Invariant: each message that is sent is read once, in order, and to its end.
+ * Invariant: `read` reads the last message to its end, or throws.
  */
 
 import { Memory } from '../../ring/memory.js';

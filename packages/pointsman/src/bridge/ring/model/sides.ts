@@ -86,7 +86,7 @@ export class Sides {
     shared.reset(scenario.from ?? 0);
     const layout = { memory: shared.memory, control: 0, data, capacity };
     this.#writer = new RingWriter(layout, () => shared.post('reader', 'wake'));
-    this.#reader = new RingReader(layout, () => shared.post('writer', 'room'));
+    this.#reader = new RingReader(layout, () => shared.post('writer', 'space'));
     shared.attach({
       writer: {
         receive: () => this.#spaceAvailable(),
