@@ -8,7 +8,7 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
-# Further prerequisites of the tables: a server, a browser, a load generator, programs.
+# Prerequisites of the tables: a server, a browser, a load generator, programs.
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
 lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
@@ -16,17 +16,17 @@ lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
 lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
-# The rows of web servers need a load generator that takes minutes to build; only a full measurement has them.
-lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-or-not)
+# The rows of web servers need a load generator that takes minutes to build, so only a full measurement has them.
+lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-if-possible)
 # A full measurement covers queues in other runtimes too.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
 
 $(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
-	@echo "Installing the newest Node and Bun into lab/.tools, to measure queues there too (300 MB)."
+	@echo "Installing the newest Node and Bun into lab/.tools, to measure queues in them (300 MB)."
 	@mkdir -p $(@D) && cp $< $(@D)
 	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
-	  echo "They cannot be installed: their rows will be missing."
+	  echo "The runtimes cannot be installed; their rows will be missing."
 
 lab: setup ## measure the headline of every table and build the page; minutes
 	@$(LAB_NODE) lab/dist/lab.js \
@@ -36,24 +36,24 @@ lab: setup ## measure the headline of every table and build the page; minutes
 
 cells: ## build the programs of the table runtime
 	@command -v cargo >/dev/null && [ ! -e lab/.tools/cells/release/runtime-nio ] && \
-	  echo "The table runtime measures programs in Rust: building them, which takes a minute or two." || true
-	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs): its rows will be missing."
+	  echo "Building the Rust programs of the table runtime, which takes a minute or two." || true
+	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs); its rows will be missing."
 	@! command -v cargo >/dev/null || { \
 	$(foreach runtime,pointsman tokio nio,cargo build --release \
 	  --manifest-path lab/tables/runtime/cells/Cargo.toml --target-dir lab/.tools/cells \
 	  --features $(runtime) --bin runtime-$(runtime) &&) true; }
 
 NET_CELLS := lab/tables/net/cells
-net-cells: ## build the programs of the table net, and their load generator
+net-cells: ## build the programs of the table net and their load generator
 	@command -v cargo >/dev/null && [ ! -e lab/.tools/net-pointsman/release/net-pointsman ] && \
-	  echo "The table net measures programs in Rust: building them, which takes some minutes." || true
-	@command -v cargo >/dev/null || echo "The table net needs Rust (https://rustup.rs): its rows will be missing."
+	  echo "Building the Rust programs of the table net, which takes some minutes." || true
+	@command -v cargo >/dev/null || echo "The table net needs Rust (https://rustup.rs); its rows will be missing."
 	@! command -v cargo >/dev/null || { \
 	cargo build --release --locked --manifest-path $(NET_CELLS)/Cargo.toml --target-dir lab/.tools/net && \
 	cargo build --release --locked --manifest-path $(NET_CELLS)/pointsman/Cargo.toml --target-dir lab/.tools/net-pointsman; }
 
-oha-or-not:
-	@$(MAKE) --silent oha || echo "oha cannot be built: the rows of web servers will be missing."
+oha-if-possible:
+	@$(MAKE) --silent oha || echo "oha cannot be built; the rows of web servers will be missing."
 
 oha: lab/.tools/bin/oha ## build the load generator of the published document; minutes
 

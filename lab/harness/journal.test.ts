@@ -59,7 +59,7 @@ const roundsKept = (journal: Journal, cell: string) =>
   journal.roundsOf(cell).map(({ round }) => round);
 
 describe('a journal', () => {
-  it('goes on after an interruption', () => {
+  it('continues after an interruption', () => {
     record(['a', 'b'], [1, 2]);
     const resumed = open(['a', 'b']);
     expect(roundsKept(resumed, 'a')).toEqual([1, 2]);
@@ -68,16 +68,16 @@ describe('a journal', () => {
   });
 
   it.each([
-    ['it is asked to', { fresh: true }],
-    ['the key is another', { header: { ...header, key: 'two' } }],
-    ['the budget is another', { budget: { ...budget, measureMilliseconds: 3 } }],
-  ])('starts anew when %s', (_, changes) => {
+    ['fresh is set', { fresh: true }],
+    ['the key differs', { header: { ...header, key: 'two' } }],
+    ['the budget differs', { budget: { ...budget, measureMilliseconds: 3 } }],
+  ])('starts over when %s', (_, changes) => {
     record(['a'], [1, 2]);
     expect(roundsKept(open(['a'], changes), 'a')).toEqual([]);
     expect(readFileSync(path, 'utf8').match(/"round":1/g)).toBeNull();
   });
 
-  it('measures one cell anew and leaves the others', () => {
+  it('measures one cell again and keeps the others', () => {
     record(['a', 'b'], [1, 2]).finish(['a', 'b']);
     const again = open(['b'], { fresh: true });
     expect(roundsKept(again, 'a')).toEqual([1, 2]);
@@ -89,7 +89,7 @@ describe('a journal', () => {
     expect(content?.groups.get('b')?.rounds).toHaveLength(1);
   });
 
-  it('keeps what a smaller run has finished, and measures the rest', () => {
+  it('keeps the measurements of a smaller run, and measures the rest', () => {
     record(['a'], [1, 2]).finish(['a']);
     const larger = open(['a', 'b']);
     expect(larger.isFinished('a')).toBe(true);
@@ -97,7 +97,7 @@ describe('a journal', () => {
     expect(roundsKept(larger, 'a')).toEqual([1, 2]);
   });
 
-  it('begins part by part, and discards nothing before it is measured again', () => {
+  it('begins part by part, and discards a measurement only when it is repeated', () => {
     record(['a', 'b'], [1]).finish(['a', 'b']);
     const journal = new Journal({ path, header, cells: ['a', 'b'], budget, fresh: true });
     expect(journal.isFinished('a')).toBe(false);
@@ -111,7 +111,7 @@ describe('a journal', () => {
     expect(readJournal(path)?.groups.get('b')?.rounds).toEqual([]);
   });
 
-  it('loses no more than the line that was being written', () => {
+  it('loses at most an incomplete last line', () => {
     record(['a'], [1, 2]);
     truncateSync(path, readFileSync(path).length - 20);
     const resumed = open(['a']);
@@ -124,14 +124,14 @@ describe('a journal', () => {
     ).toEqual([1, 2]);
   });
 
-  it('touches nothing before it begins', () => {
+  it('changes nothing before it begins', () => {
     record(['a'], [1]).finish(['a']);
     const before = readFileSync(path, 'utf8');
     new Journal({ path, header, cells: ['a'], budget, fresh: true });
     expect(readFileSync(path, 'utf8')).toBe(before);
   });
 
-  it('is no journal without its first line', () => {
+  it('is invalid without its first line', () => {
     appendFileSync(path, `${JSON.stringify(roundOf('a', 1))}\n`);
     expect(readJournal(path)).toBeUndefined();
   });

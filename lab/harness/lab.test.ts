@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type GroupRound, readJournal } from './journal.js';
 import type { ResultRow, Results } from './results.js';
 
-// Cells run in processes of their own, which takes the compiled lab.
+// The cells' processes run the compiled lab.
 const program = fileURLToPath(new URL('../dist/harness/fixture/lab.js', import.meta.url));
 
 // Each run starts many processes.
@@ -53,7 +53,7 @@ function rowNamed(name: string): ResultRow {
   return found;
 }
 
-/** A process that was killed stays in the list until its parent has taken note of it. */
+/** A killed process stays in the list until its parent has waited for it. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -65,7 +65,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('a whole run', () => {
-  it('finds what the fixture hides, and says how each failing subject failed', async () => {
+  it('measures the fixture, and reports how each failing subject failed', async () => {
     const { code, text } = await run('--full', '--rounds', '3');
     expect(text).toContain('Our sample is 2.00 times faster than slow, the fastest peer');
     expect(code).toBe(0);
@@ -194,7 +194,7 @@ describe('a whole run', () => {
 });
 
 describe('a run of the headlines', () => {
-  it('measures the first cell alone, writes the page and says what comes next', async () => {
+  it('measures only the first cell, writes the page and names the next command', async () => {
     const { text, code } = await run();
     expect(code).toBe(0);
     expect(new Set(journal().map(({ cell }) => cell))).toEqual(new Set(['plain']));
@@ -209,7 +209,7 @@ describe('a run of the headlines', () => {
     );
   });
 
-  it('is kept by the run of all rows that follows, and the one after that starts anew', async () => {
+  it('is kept by a following run of all rows; the next run starts over', async () => {
     await run('--rounds', '1');
     const headline = journal();
     const full = await run('--full', '--rounds', '1');
@@ -224,7 +224,7 @@ describe('a run of the headlines', () => {
 });
 
 describe('an interrupted run', () => {
-  it('keeps what it has, says how to go on, and goes on there', async () => {
+  it('keeps its measurements, says how to continue, and continues', async () => {
     const first = start('--table', 'sample', '--row', 'level', '--rounds', '6');
     await Promise.race([journalHas(1), first.ended]);
     first.process.kill('SIGINT');
@@ -243,7 +243,7 @@ describe('an interrupted run', () => {
 });
 
 describe('a run of one row', () => {
-  it('replaces that row and leaves the others', async () => {
+  it('replaces that row and keeps the others', async () => {
     await run('--table', 'sample', '--row', 'plain', '--rounds', '1');
     await run('--table', 'sample', '--row', 'level', '--rounds', '1');
     const others = journal().filter(({ cell }) => cell === 'plain');
@@ -274,7 +274,7 @@ describe('a run of one row', () => {
 });
 
 describe('a run of a pattern', () => {
-  it('measures the rows that match and nothing else, and stays out of the results', async () => {
+  it('measures only matching rows, and stays out of the results', async () => {
     const { text, code } = await run('--table', 'sample', '--row', '^T.me$', '--rounds', '3');
     expect(text).toMatch(/^time \(ms, lower is better; 3 rounds\)$/m);
     expect(text).toContain('9.9 µs of processor time');
@@ -296,8 +296,8 @@ describe('a run of a pattern', () => {
   });
 });
 
-describe('a command that makes no sense', () => {
-  it('is refused with what was expected', async () => {
+describe('an invalid command', () => {
+  it('is rejected with the expected form', async () => {
     const refusals: readonly (readonly [message: string, ...options: string[]])[] = [
       ['--rounds 0: expected a positive integer', '--rounds', '0'],
       ['--rounds many: expected a positive integer', '--rounds', 'many'],
@@ -322,7 +322,7 @@ describe('a command that makes no sense', () => {
   });
 });
 
-/** Until the journal has this many rounds. */
+/** Waits until the journal has this many rounds. */
 async function journalHas(rounds: number): Promise<void> {
   const watcher = watch(out);
   try {

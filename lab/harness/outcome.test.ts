@@ -74,7 +74,7 @@ const onlyRow = ({ rows }: TableOutcome): RowOutcome => {
 const thrice = (figures: Figures) => [figures, figures, figures];
 
 describe('the outcome of a row', () => {
-  it('compares ours with the best peer that did the work', () => {
+  it('compares ours with the best peer that completed the row', () => {
     const outcome = outcomeFrom(thrice({ ours: 5, control: 5, fast: 10, slow: 20, floor: 4 }));
     expect(sentenceOf(outcome)).toBe(
       'Our chair is 2.00 times faster than fast, the fastest peer, in the kitchen (95 % interval 2.00 to 2.00).',
@@ -88,7 +88,7 @@ describe('the outcome of a row', () => {
     ]);
   });
 
-  it('knows the worst round, and the processor time beside a figure', () => {
+  it('has the worst round, and the processor time beside a figure', () => {
     const rows = table.rows.map((row) => ({ ...row, processorTime: 'time' }));
     const rounds = [
       { ours: 5, control: 5, fast: 10 },
@@ -117,7 +117,7 @@ describe('the outcome of a row', () => {
     );
   });
 
-  it('takes a subject that failed once as failed, however fast it was', () => {
+  it('counts a subject that failed once as failed, however fast it was', () => {
     const rounds = [
       { ours: 5, control: 5, fast: 1, slow: 20 },
       { ours: 5, control: 5, fast: 'counted 4 of 5', slow: 20 },
@@ -144,7 +144,7 @@ describe('the outcome of a row', () => {
     );
   });
 
-  it('compares nothing where a row only stands in the document', () => {
+  it('compares nothing in a row that only the table of the document shows', () => {
     const rows = table.rows.map((row) => ({ ...row, aside: true as const }));
     const outcome = outcomeFrom(thrice({ ours: 5, control: 5, fast: 10 }), { ...table, rows });
     expect(onlyRow(outcome)).toMatchObject({ ratio: null, verdict: 'unknown' });

@@ -27,24 +27,24 @@ const table: Table = {
 const cellsOf = ({ groups }: ReturnType<typeof planPart>) => groups.map(({ cell }) => cell.id);
 const asked = (given: Partial<Parameters<typeof planAsked>[0]>) => planAsked({ table, ...given });
 
-describe('what a run measures', () => {
-  it('is the first cell for the headline, and then the others', () => {
+describe('the plan of a run', () => {
+  it('has the first cell for the headline, and then the others', () => {
     expect(cellsOf(planPart(table, 'headline'))).toEqual(['sitting']);
     expect(cellsOf(planPart(table, 'all other rows'))).toEqual(['rocking', 'turning']);
   });
 
-  it('is more than the first cell for the headline where the table says so', () => {
+  it('has more cells for the headline if the table says so', () => {
     const wider: Table = { ...table, headlineCells: 2 };
     expect(cellsOf(planPart(wider, 'headline'))).toEqual(['sitting', 'rocking']);
     expect(cellsOf(planPart(wider, 'all other rows'))).toEqual(['turning']);
   });
 
-  it('is the whole cell of a row that is named', () => {
+  it('has the whole cell of a named row', () => {
     expect(cellsOf(asked({ row: 'rocking row' }))).toEqual(['rocking']);
     expect(asked({ row: 'rocking row' }).isTrial).toBe(false);
   });
 
-  it('tries out the rows of a pattern alone', () => {
+  it('has only the matching rows of a pattern', () => {
     expect(cellsOf(asked({ row: 'ING row' }))).toEqual(['sitting', 'rocking', 'turning']);
     expect(cellsOf(asked({ row: '^rock' }))).toEqual(['rocking']);
     expect(asked({ row: '^rock' }).isTrial).toBe(true);
@@ -53,8 +53,8 @@ describe('what a run measures', () => {
   });
 });
 
-describe('how thorough a run is', () => {
-  it('gives the headline more rounds, in a bounded time, unless their number is asked for', () => {
+describe('the rounds and the budget of a run', () => {
+  it('gives the headline more rounds, in a bounded time, unless a number is set', () => {
     const headline = planPart(table, 'headline');
     expect([headline.rounds, headline.mostMilliseconds]).toEqual([5, 70_000]);
     const others = planPart(table, 'all other rows');
@@ -63,11 +63,11 @@ describe('how thorough a run is', () => {
     expect([chosen.rounds, chosen.mostMilliseconds]).toEqual([7, Number.POSITIVE_INFINITY]);
   });
 
-  it('warms up and measures for longer from 10 rounds on', () => {
+  it('has a longer warm-up and measurement from 10 rounds on', () => {
     const thorough = { warmupMilliseconds: 200, measureMilliseconds: 400 };
     expect(planPart(table, 'headline', 10).budget).toEqual(thorough);
     expect(asked({ row: '^rock', rounds: 10 }).budget).toEqual(thorough);
-    // A run goes on from another only with the same budget.
+    // A run continues another only with the same budget.
     expect(planPart(table, 'headline').budget).toEqual(planPart(table, 'all other rows', 9).budget);
   });
 });

@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from './statistics.js';
 
-// A bootstrap per run is slow; the laws need no more runs than this.
+// A bootstrap per run is slow; these properties need no more runs.
 fc.configureGlobal({ numRuns: 50 });
 
 const series = (values: readonly number[]) => new Map(values.map((value, round) => [round, value]));
@@ -44,7 +44,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is faster when ours is better in every round, and slower when it is worse', () => {
+  it('is faster if ours is better in every round, and slower if it is worse', () => {
     fc.assert(
       fc.property(rounds, fc.integer({ min: 2, max: 100 }), (values, factor) => {
         const shifted = values.map((value) => value * factor);
@@ -56,7 +56,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('turns around when ours and the peer change places', () => {
+  it('inverts when ours and the peer are swapped', () => {
     const both = fc.array(fc.tuple(positive, positive), { minLength: 3, maxLength: 20 });
     fc.assert(
       fc.property(both, better, (pairs, direction) => {
@@ -68,7 +68,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('needs a difference larger than what ours shows against itself', () => {
+  it('needs a difference larger than the noise of ours', () => {
     const ours = [104, 105, 103, 104, 105];
     const peer = [100, 100, 100, 100, 100];
     expect(verdictOf(ours, peer, 'higher')).toBe('faster');
@@ -80,7 +80,7 @@ describe('a verdict', () => {
     expect(verdictOf(far, peer, 'higher', wild)).toBe('unknown');
   });
 
-  it('is no difference only where the whole interval lies about 1, else unknown', () => {
+  it('is no difference only if the whole interval is near 1, otherwise unknown', () => {
     const judged = (low: number, high: number) => judge({ median: 1, low, high }, 5, 1.02);
     expect(judged(0.95, 1.08)).toBe('no difference');
     expect(judged(1.01, 1.05)).toBe('no difference');
@@ -88,7 +88,7 @@ describe('a verdict', () => {
     expect(judged(1.01, 3.5)).toBe('unknown');
     expect(judged(1.03, 1.05)).toBe('faster');
     expect(judged(0.9, 0.97)).toBe('slower');
-    // An interval wholly beyond 1 is no `no difference` where noise swallows it.
+    // An interval entirely beyond 1 within the noise is not `no difference`.
     expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 3)).toBe('unknown');
     expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 2)).toBe('slower');
   });
@@ -114,7 +114,7 @@ describe('a ratio', () => {
     expect(found?.high).toBeCloseTo(1.1);
   });
 
-  it('leaves out rounds that only one of the two has, and values that have no ratio', () => {
+  it('skips rounds that only one of the two has, and values without a ratio', () => {
     const ours = new Map([
       [1, 10],
       [2, 20],
@@ -142,7 +142,7 @@ describe('an estimate', () => {
     );
   });
 
-  it('is the same each time', () => {
+  it('is deterministic', () => {
     const values = [5, 1, 4, 2, 3];
     expect(estimate(values)).toEqual(estimate(values));
   });
@@ -153,7 +153,7 @@ describe('an estimate', () => {
 });
 
 describe('a noise floor', () => {
-  it('is the same whichever of the two runs is on top', () => {
+  it('does not depend on the order of the two runs', () => {
     expect(noiseFloor({ median: 1, low: 0.8, high: 1.1 })).toBeCloseTo(1.25);
     expect(noiseFloor({ median: 1, low: 1 / 1.1, high: 1.25 })).toBeCloseTo(1.25);
   });

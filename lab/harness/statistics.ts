@@ -1,10 +1,9 @@
 /**
- * What the lab says about numbers.
+ * Statistics of the lab.
  *
- * A cell's value in a round is the median of its samples; everything else is a median over rounds
- * with a 95 % bootstrap interval over rounds. A ratio is taken inside a round, so drift of the
- * machine cancels. Invariant: a ratio above 1 always says that ours is better, whichever way the
- * row counts.
+ * A cell's value in a round is the median of its samples; everything else is a median over rounds with a 95 %
+ * bootstrap interval over rounds. A ratio is taken inside a round, so drift of the machine cancels. Invariant: a ratio
+ * above 1 always means that ours is better, in either direction of the row.
  */
 import { median, quantileSorted, sampleWithReplacement } from 'simple-statistics';
 import { seededRandom } from './random.js';

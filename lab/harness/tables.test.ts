@@ -12,7 +12,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A table of two cells with these rows, and words for what the second does. */
+/** A table of two cells with these rows; the second cell reports behaviours. */
 async function tableWith(...rowsOf: string[]) {
   const cells = ['first', 'second'].map((id) => ({ id, subjects: ['ours'] }));
   const rows = rowsOf.map((cell) => ({ row: cell, cell }));
@@ -25,7 +25,7 @@ async function tableWith(...rowsOf: string[]) {
   return loadTable(folder, 'made-up');
 }
 
-// A module is loaded once from each path, so each of these has a folder of its own.
+// A module is loaded once per path, so each of these has a folder of its own.
 describe('a table', () => {
   it('may have a cell without figures', async () => {
     await expect(tableWith('first')).resolves.toMatchObject({ table: { table: 'made-up' } });
@@ -37,7 +37,7 @@ describe('a table', () => {
     );
   });
 
-  it('has no row of a cell that is not there', async () => {
+  it('has no row of a missing cell', async () => {
     await expect(tableWith('first', 'third')).rejects.toThrow('no cell has the id third');
   });
 });

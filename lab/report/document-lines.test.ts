@@ -4,7 +4,7 @@ import { cellsIn, madeUpRow, madeUpSubject } from './made-up-row.js';
 
 const ratio = { median: 2, low: 1.5, high: 3 };
 
-it('has a line for each test, its heading once, who failed, and how ours compares', () => {
+it('has a line for each test, its heading once, failed subjects, and the ratio of ours', () => {
   const described = (column: string, heading: string, unit: string, published?: number) => ({
     ...{ column, heading, unit },
     ...(published === undefined ? {} : { published: { theirs: published } }),
@@ -34,7 +34,7 @@ it('has a line for each test, its heading once, who failed, and how ours compare
   ]);
 });
 
-it('compares nothing where the lines are figures of one test', () => {
+it('compares nothing if the lines are figures of one test', () => {
   const described = { column: 'Rate', unit: 'req/s', published: { theirs: 1.5 } };
   const subjects = [madeUpSubject('ours', 3), madeUpSubject('theirs', 2)];
   const table = documentLines([madeUpRow('rate', described, subjects, ratio)], 'line per figure');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { cellsIn, madeUpRow, madeUpSubject } from './made-up-row.js';
 import { matrices } from './matrix.js';
 
-it('has a line for each subject and a column for each row, and a dash where there is no figure', () => {
+it('has a line for each subject and a column for each row, and a dash for a missing figure', () => {
   const waits = (column: string) => ({ matrix: { title: 'Waits', block: 'p99', column } });
   const [only, ...others] = matrices([
     madeUpRow('alone', {}, [madeUpSubject('ours', 7)]),
@@ -42,7 +42,7 @@ it('shows processor time below its figure, and ours against the best peer below 
   ]);
 });
 
-it('is turned when it has many more rows than subjects', () => {
+it('is transposed if it has many more rows than subjects', () => {
   const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9];
   const ratio = { median: 2, low: 1.5, high: 3 };
   const [only] = matrices(

@@ -33,7 +33,7 @@ function tableOf(name: string, better: Row['better']): Table {
       subjects: subjects.map((of) => of.name),
       measure,
     })),
-    // What is described first need not be what the table comes down to.
+    // The first described row need not be the headline.
     rows: [
       { ...row, row: 'elsewhere', cell: 'second' },
       { ...row, row: 'the headline', column: 'Turns' },
@@ -43,7 +43,7 @@ function tableOf(name: string, better: Row['better']): Table {
 
 type Figures = Readonly<Record<string, number>>;
 
-/** Three rounds of the same figures; `lossy` does less than the others, and who has none fails. */
+/** Three rounds of the same figures; `lossy` breaks a promise, and a subject without a figure fails. */
 function outcomeWith(
   figures: Figures,
   better: Row['better'] = 'higher',
@@ -94,7 +94,7 @@ const all: Figures = {
 
 function parse(markup: string) {
   const { document } = new Window();
-  // happy-dom reads nothing behind a style inside an SVG.
+  // happy-dom ignores everything after a style inside an SVG.
   document.body.innerHTML = markup.replace(/<style>.*?<\/style>/gs, '');
   return document;
 }
@@ -120,7 +120,7 @@ describe('the picture of a headline row', () => {
     };
   };
 
-  it('has ours in its place among the fastest peers that did the same work', () => {
+  it('has ours in order among the fastest peers that did the same work', () => {
     const { texts, bold, bars, description } = chartOf(outcomeWith(all));
     expect(texts).toEqual([
       ...['quick', '1,200', 'ours', '600', 'swift', '300', 'brisk', '150', 'slow', '60'],
@@ -142,14 +142,14 @@ describe('the picture of a headline row', () => {
     );
   });
 
-  it('begins with the least where lower is better, and shows ours though it is last', () => {
+  it('begins with the lowest if lower is better, and shows ours even if it is last', () => {
     const { texts } = chartOf(outcomeWith({ ...all, ours: 5000 }, 'lower'));
     expect(texts.filter((_, index) => index < 10 && index % 2 === 0)).toEqual([
       ...['slower', 'slow', 'brisk', 'swift', 'ours'],
     ]);
   });
 
-  it('rules the floor where it is near, and names it where it is far', () => {
+  it('draws a line for a near floor, and names a far one', () => {
     expect(chartOf(outcomeWith(all)).dashed).toBe(1);
     const far = chartOf(outcomeWith({ ...all, nothing: 1e6 }));
     expect(far.dashed).toBe(0);
@@ -170,7 +170,7 @@ describe('the picture of all tables', () => {
   const document = parse(drawOverview(outcomes));
   const texts = [...document.querySelectorAll('text')].map((text) => text.textContent);
 
-  it('says of each table what is done, against whom, and the ratio', () => {
+  it('shows the work, the peer and the ratio of each table', () => {
     expect(texts).toEqual(
       expect.arrayContaining([
         ...['calls in a row', 'against quick', '4.00'],
@@ -188,7 +188,7 @@ describe('the picture of all tables', () => {
     expect(description).toContain('4.00 times slower than quick');
   });
 
-  it('puts as far left of 1 who is four times slower as it puts right who is faster', () => {
+  it('places a ratio of 1/4 as far left of 1 as a ratio of 4 to its right', () => {
     const [faster = 0, slower = 0, level = 0, ...others] = [
       ...document.querySelectorAll('circle'),
     ].map((dot) => numberIn(dot, 'cx'));
@@ -211,7 +211,7 @@ describe('the page', () => {
     rmSync(out, { recursive: true, force: true });
   });
 
-  it('begins with a sentence and a picture for each table, which lead to its section', () => {
+  it('begins with a sentence and a picture for each table, which link to its section', () => {
     const names = ['calls', 'locks', 'turns', 'waits', 'words'];
     const outcomes = names.map((name) => outcomeWith(all, 'higher', name));
     writeReport({ out, tables: '' }, outcomes, ['sofas']);
@@ -242,7 +242,7 @@ describe('the page', () => {
     expect(readFileSync(join(out, 'report', 'calls.svg'), 'utf8')).toContain('the headline');
   });
 
-  it('has the sentence and the published table of each table open, and folds all else', () => {
+  it('shows the sentence and the published table of each table, and folds the rest', () => {
     writeReport({ out, tables: '' }, [outcomeWith(all)], []);
     const document = parse(readFileSync(join(out, 'report', 'index.html'), 'utf8'));
     const article = document.querySelector('article');
@@ -257,7 +257,7 @@ describe('the page', () => {
       expect(isFolded(selector)).toBe(true);
     }
     expect(document.querySelectorAll('details[open]')).toHaveLength(0);
-    // What a link leads to must be inside what it opens.
+    // A link's target must be inside the section that it opens.
     for (const link of document.querySelectorAll('a[href^="#"]')) {
       const target = document.getElementById(link.getAttribute('href')?.slice(1) ?? '');
       expect(target?.localName).not.toBe('details');

@@ -22,7 +22,7 @@ function sentence(
 }
 
 describe('the sentence of a table', () => {
-  it('says how many times, and only at least how many where the interval is wide', () => {
+  it('has the ratio, or its lower bound if the interval is wide', () => {
     expect(sentence([1.9, 2, 2.1], 1.05)).toBe(
       'Ours is 2.00 times faster than theirs, the fastest peer, indoors (95 % interval 1.90 to 2.10).',
     );
@@ -30,14 +30,14 @@ describe('the sentence of a table', () => {
     expect(sentence([0.2, 0.25, 0.4], 1.05)).toContain('Ours is at least 2.50 times slower than');
   });
 
-  it('says what is known, and why no more, where noise swallows the difference', () => {
+  it('has the lower bound and the reason if the noise is larger than the difference', () => {
     expect(sentence([1.5, 3.5, 9], 4, { disturbedRounds: 5 })).toBe(
       'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (95 % interval 1.50 to 9.00; too noisy: two runs of the same code differed by up to 300 %; other programs kept the machine busy in all 5 rounds: measure again).',
     );
     expect(sentence([0.3, 0.37, 0.44], 4)).toContain('Ours seems at least 2.27 times slower than');
   });
 
-  it('tells no difference from none that is certain', () => {
+  it('distinguishes no difference from no certain difference', () => {
     expect(sentence([0.97, 1, 1.02], 1.05)).toContain('show no difference indoors (ratio 1.00');
     expect(sentence([0.73, 0.95, 1.12], 1.05)).toBe(
       'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 95 % interval 0.73 to 1.12; the interval is too wide).',
@@ -45,7 +45,7 @@ describe('the sentence of a table', () => {
     expect(sentence([1.01, 1.02, 1.03], 1.2)).toContain('show no difference indoors');
   });
 
-  it('has no verdict on less than three rounds, nor without a peer', () => {
+  it('has no verdict with fewer than three rounds, or without a peer', () => {
     expect(sentence([2, 2, 2], 1, { rounds: 2, verdict: 'unknown' })).toBe(
       'No verdict yet on Ours indoors: 2 rounds of at least 3.',
     );

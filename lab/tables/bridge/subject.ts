@@ -1,11 +1,10 @@
 /**
- * What a subject of this table is: one way to call functions of another thread, used as its own
- * documentation says.
+ * A subject of this table: one way to call functions of another thread, used as its own documentation says.
  *
- * A subject has two sides. `serve` runs in the host (a page, or Node's main thread), has the functions
- * and starts the worker; `connect` runs in that worker and gives what calls them. Both are the same
- * code in Chromium and in Node. Where a library calls in the other direction only, from Node's main
- * thread into a worker of its own, `serve` itself gives the caller.
+ * A subject has two sides. `serve` runs in the host (a page, or Node's main thread), has the functions and starts the
+ * worker. `connect` runs in that worker and returns the caller. Both are the same code in Chromium and in Node. If a
+ * library only calls in the other direction, from Node's main thread into its own worker, `serve` itself returns the
+ * caller.
  */
 import type { Subject } from '../../harness/table.js';
 import type { HostFunctions } from './host/functions.js';
@@ -21,7 +20,7 @@ export interface Thread {
 
 export interface StartedWorker {
   readonly thread: Thread;
-  /** The platform's own object, as libraries want it. */
+  /** The platform's own object, for libraries that need it. */
   readonly raw: unknown;
 }
 
@@ -33,7 +32,7 @@ export type WorkerConstructor = new (url: string, options: WorkerOptions) => Wor
 export interface HostPlace {
   readonly platform: Platform;
   readonly functions: HostFunctions;
-  /** The implementation is for a library in a page that brings its own. */
+  /** `implementation` is for a library that has its own worker class in a page. */
   startWorker(part?: Part, implementation?: WorkerConstructor): StartedWorker;
 }
 
@@ -50,26 +49,26 @@ export type AwaitedFunctions = {
   ) => PromiseLike<ReturnType<HostFunctions[Name]>>;
 };
 
-/** What can be called, and how. A function that no work of the subject needs may be missing. */
+/** The ways to call. A function that no work of the subject needs may be missing. */
 export interface Caller {
   readonly blocking?: Partial<HostFunctions>;
   readonly awaited?: Partial<AwaitedFunctions>;
-  /** The same as `rect`, blocking, where the function of the host is asynchronous. */
+  /** Like `rect`, blocking, but the host's function is asynchronous. */
   rectOfAsync?(): unknown;
-  /** So many calls of `rect` in one round trip. */
+  /** Makes `calls` calls of `rect` in one round trip. */
   batch?(calls: number): readonly unknown[];
-  /** How many calls were answered, where the host of the table cannot count them. */
+  /** The number of answered calls, where the host of the table cannot count them. */
   answered?(): number;
 }
 
 export interface BridgeSubject extends Subject {
   readonly platforms: readonly Platform[];
   readonly does: readonly Work[];
-  /** Works that come to the same as another, which is measured in their place. */
+  /** Works equivalent to another, which is measured instead. */
   readonly sameAs?: Partial<Record<Work, Work>>;
-  /** Its answers are cut to whole numbers. */
+  /** Its answers are truncated to whole numbers. */
   readonly wholeNumbers?: true;
-  /** The host's count says nothing: no call arrives there. */
+  /** The host's count is not checked, because no call arrives there. */
   readonly uncounted?: true;
   serve(place: HostPlace): Promise<Caller | undefined>;
   connect?(place: WorkerPlace): Promise<Caller>;

@@ -1,7 +1,6 @@
 /**
- * The table `bridge`: the published benchmark of calls from a worker into its page, and what it leaves
- * open: other platforms, a machine that is not idle, what a call costs the processor, calls together,
- * and answers of more than some bytes.
+ * The table `bridge`: the published benchmark of calls from a worker into its page, and what it leaves out: other
+ * platforms, a busy machine, the processor time of a call, concurrent calls, and larger answers.
  */
 
 import { type Condition, conditions, conditionWords } from '../../harness/condition.js';
@@ -21,7 +20,7 @@ import {
 } from './subjects/index.js';
 import { payloadNames, type Work } from './work.js';
 
-/** The document's figure on a machine with nothing else to do, which its text speaks of. */
+/** The document's figure on an otherwise idle machine, which its text refers to. */
 const headlineWork: Work = 'call';
 const headlineCell: Cell = {
   ...chromiumCell,
@@ -37,7 +36,7 @@ const cells: readonly { readonly platform: Platform; readonly cell: Cell }[] = [
   { platform: 'Node', cell: nodeCell },
 ];
 
-/** What the document published, in its order. */
+/** The published figures, in the document's order. */
 const publishedPerSecond = [24_980, 46_396, 35_492, 35_990, 30_683];
 const published = Object.fromEntries(
   documentVariants.map(({ name }, index) => [name, publishedPerSecond[index] ?? 0]),
@@ -61,14 +60,14 @@ const throughputs: readonly Throughput[] = [
     work: 'call',
     title: 'one blocking call',
     about:
-      'A worker asks for the place of a box and goes on when it has the eight numbers, again and again; who cannot block awaits.',
+      'A worker requests the position of a box and waits for the eight numbers, in a loop. A subject that cannot block awaits.',
   },
   { work: 'awaited', title: 'one awaited call', about: 'The same, awaited, one call at a time.' },
   {
     work: 'async function',
     title: 'one blocking call of an async function',
     about:
-      'A worker blocks for the eight numbers of a function that is `async` in the host, again and again; the variants of the document answer at once.',
+      'A worker blocks for the eight numbers of a function that is `async` in the host, in a loop. The variants of the document answer at once.',
   },
   {
     work: 'in flight',
@@ -79,13 +78,13 @@ const throughputs: readonly Throughput[] = [
     work: 'batch of 8',
     title: 'batches of 8',
     about:
-      'Eight blocking calls at once in one round trip; who has no batches makes one call after the other.',
+      'Eight blocking calls in one round trip. A subject without batches makes one call after the other.',
   },
   {
     work: 'batch of 64',
     title: 'batches of 64',
     about:
-      '64 blocking calls at once in one round trip; who has no batches makes one call after the other.',
+      '64 blocking calls in one round trip. A subject without batches makes one call after the other.',
   },
 ];
 
@@ -118,7 +117,7 @@ const callMeasures = [
     block: 'median, µs',
     unit: 'µs',
     about:
-      'How long half of the single calls take at most. In Chromium of groups of 16 calls, as its clock moves in steps of 5 µs.',
+      'The median time of a single call. In Chromium it is that of groups of 16 calls, because its clock moves in steps of 5 µs.',
   },
   {
     measure: 'p99',
@@ -126,14 +125,14 @@ const callMeasures = [
     block: '99th percentile, µs',
     unit: 'µs',
     about:
-      'One call in a hundred takes longer than this. In Chromium to the step of its clock, 5 µs.',
+      'One call in a hundred takes longer than this. In Chromium the clock moves in steps of 5 µs.',
   },
   {
     measure: steadyProcessorTime,
     work: 'steady',
     block: 'processor time, µs per call',
     unit: 'µs',
-    about: 'What all threads and processes of both sides use of the processors for one call.',
+    about: 'The processor time of all threads and processes of both sides for one call.',
   },
 ] as const;
 
@@ -170,7 +169,7 @@ function payloadRows({ platform, cell }: (typeof cells)[number]): Row[] {
         unit: 'calls/s',
         better: 'higher',
         subjects: whoDo(platform, payload),
-        about: `One call after the other that brings back ${payload}. ${conditionWords[condition]}`,
+        about: `One call after the other that returns ${payload}. ${conditionWords[condition]}`,
       }),
     ),
   );
@@ -185,7 +184,7 @@ function frameRow(condition: Condition): Row {
     unit: 'ms',
     better: 'lower',
     subjects: whoDo('Chromium', 'frames'),
-    about: `The page's animation frames while a worker calls without a pause: 99 of 100 follow the one before within this time. A page at rest has one in 16.7 ms. ${conditionWords[condition]}`,
+    about: `The page's animation frames while a worker calls without a pause: 99 of 100 follow the previous one within this time. An idle page draws one every 16.7 ms. ${conditionWords[condition]}`,
   };
 }
 
@@ -197,7 +196,7 @@ function idleRow({ platform, cell }: (typeof cells)[number]): Row {
     unit: 'ms/s',
     better: 'lower',
     subjects: whoDo(platform, 'idle'),
-    about: 'Processor time used per second while nobody calls, of all processes and threads.',
+    about: 'Processor time per second of all processes and threads, without any calls.',
   };
 }
 
@@ -206,7 +205,7 @@ const table: Table = {
   title: 'Calls from a worker',
   headline: {
     ours: "Pointsman's bridge",
-    where: 'in blocking calls from a worker into its page, on a machine with nothing else to do',
+    where: 'in blocking calls from a worker into its page, on an otherwise idle machine',
     work: 'blocking calls from a worker into its page',
   },
   document: {

@@ -1,6 +1,6 @@
-/** Everything that is measured of a subject, by name. A subject says which of it it does. */
+/** The works that are measured. A subject lists those that it does. */
 
-/** What one call brings back, beside the eight numbers. */
+/** The payload of an answer, besides the eight numbers. */
 export const payloads = {
   '1 kB of bytes': { kind: 'bytes', length: 1 << 10 },
   '64 kB of bytes': { kind: 'bytes', length: 1 << 16 },
@@ -14,7 +14,7 @@ export const payloads = {
 export type Payload = keyof typeof payloads;
 
 export type Work =
-  /** One call at a time, blocking where the subject can block, else awaited. */
+  /** One call at a time, blocking if the subject can block, otherwise awaited. */
   | 'call'
   /** One call at a time, awaited. */
   | 'awaited'
@@ -25,11 +25,11 @@ export type Work =
   | 'batch of 64'
   /** Single calls, each timed. */
   | 'single'
-  /** One call at a time without a pause, watched from outside. */
+  /** One call at a time without a pause, observed from outside. */
   | 'steady'
-  /** As `steady`, and watched from the page too. */
+  /** Like `steady`, and also observed from the page. */
   | 'frames'
-  /** Connected, and nobody calls. */
+  /** Connected, without calls. */
   | 'idle'
   | Payload;
 
@@ -37,7 +37,7 @@ export const payloadNames = Object.keys(payloads) as Payload[];
 export const bytePayloads = payloadNames.filter((name) => payloads[name].kind === 'bytes');
 export const jsonPayloads = payloadNames.filter((name) => payloads[name].kind !== 'bytes');
 
-/** One call at a time and what that costs: what every subject does. */
+/** One call at a time and its cost: every subject does these. */
 export const calls = ['call', 'single', 'steady'] as const satisfies readonly Work[];
 
 export const inFlight = 64;

@@ -3,7 +3,7 @@ import { createServer, Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { commandsSent } from './commands.js';
 
-it('counts commands as they go out: one, several in a pipeline, none in a mere argument', async () => {
+it('counts sent commands: one, several in a pipeline, none inside an argument', async () => {
   const server = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = new Socket().connect(server.address() as { port: number });

@@ -1,9 +1,9 @@
 /**
- * How many commands a subject costs the server: those that this process sends, a script counting
- * as one, and those that the server executes, each command inside a script counting too.
+ * The number of commands that a subject costs the server: those that this process sends, a script counting as one, and
+ * those that the server executes, each command inside a script counting too.
  *
- * Sent commands are counted where every client library must pass, at the socket. Invariant: it
- * counts all connections of this process alike and changes nothing of what is sent.
+ * Sent commands are counted at the socket, which every client library uses. Invariant: all connections of this process
+ * count alike, and what is sent is not changed.
  */
 import { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
@@ -28,7 +28,7 @@ export function commandsSent(): number {
   return sent;
 }
 
-/** What the server has executed since it started. Asking is itself a command of both counts. */
+/** The number of commands that the server has executed since its start. This query adds one to both counts. */
 export async function commandsExecuted(control: Redis): Promise<number> {
   const found = /total_commands_processed:(\d+)/.exec(await control.info('stats'));
   return Number(found?.[1]);

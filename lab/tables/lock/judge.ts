@@ -1,18 +1,17 @@
 /**
- * Who watches that one is inside and no more, without asking Redis.
+ * Checks that at most one turn runs at a time, without asking Redis.
  *
- * Invariant: a turn that begins while another is inside is counted, and so is an update that was
- * lost; a subject with either has failed, however fast it was.
+ * Invariant: every turn that begins during another is counted, and so is a lost update. A subject with either has
+ * failed, however fast it was.
  *
- * Every two of the key sets of this table have a key in common, so all the turns of a cell exclude
- * each other, whatever keys they hold.
+ * Any two key sets of this table share a key, so all turns of a cell exclude each other, for any keys they hold.
  */
 export class Judge {
   #inside = 0;
   #intruders = 0;
   #turns = 0;
 
-  /** One turn: a count is read, something is awaited, and the count is written back. */
+  /** One turn: reads a count, awaits, and writes the count back. */
   async turn(work: PromiseLike<unknown> | (() => PromiseLike<unknown>) | undefined): Promise<void> {
     if (this.#inside++ !== 0) this.#intruders++;
     const count = this.#turns;
@@ -21,7 +20,7 @@ export class Judge {
     this.#inside--;
   }
 
-  /** The turns since the judge was made; a lost update is one too few. */
+  /** The number of turns since the judge was made; a lost update makes it one too low. */
   get turns(): number {
     return this.#turns;
   }
@@ -31,8 +30,8 @@ export class Judge {
   }
 }
 
-/** Throws unless nobody came in while another was inside, and no update was lost. */
+/** Throws if a turn began during another, or an update was lost. */
 export function reject(intruders: number, turns: number, expected: number): void {
-  if (intruders > 0) throw new Error(`let somebody in ${intruders} times while another was inside`);
+  if (intruders > 0) throw new Error(`granted ${intruders} turns while another turn was running`);
   if (turns !== expected) throw new Error(`counted ${turns} turns of ${expected}`);
 }

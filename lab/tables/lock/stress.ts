@@ -1,14 +1,13 @@
 /**
- * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`: the stress test of
- * the published document, with our lock.
+ * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`: the stress test of the published
+ * document, with our lock.
  *
- * Many processes each visit all keys, in an order of their own: lock a key, write a value beside it,
- * sleep, and find the value unchanged. Who waits longer than it sleeps has failed once and turns to
- * another key; after so many failures with a key it gives that key up. A value that changed ends
- * everything, with exit code 1.
+ * Many processes each visit all keys, in an order of their own: lock a key, write a value beside it, sleep, and find
+ * the value unchanged. A process that waits longer than it sleeps has failed once and tries another key; after `tries`
+ * failures with a key it gives that key up. A changed value ends the test with exit code 1.
  *
- * With F processes, a sleep of S and as many keys at a time as there are, nothing takes less than
- * F times S.
+ * With F processes, a sleep of S and K keys, the test takes at least F times S: each process sleeps once for each of K
+ * keys, and at most K keys are locked at a time.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -68,7 +67,7 @@ interface Size {
 }
 
 async function stress({ forks, tries, sleepMilliseconds, keys }: Size): Promise<void> {
-  // As long as the locks of this test live.
+  // The locks of this test live as long.
   const { address } = await startServer(console.log, (2 * sleepMilliseconds) / 1_000);
   const orders: Orders = { address, tries, sleepMilliseconds, keys };
   const reports = new Array<Report>(forks).fill({ succeeded: 0, failures: 0, givenUp: 0 });
@@ -101,7 +100,7 @@ async function stress({ forks, tries, sleepMilliseconds, keys }: Size): Promise<
   );
 }
 
-/** One process, until it has visited all its keys. */
+/** Runs one process, until it has visited all its keys. */
 async function visit(orders: Orders, note: (report: Report) => void): Promise<void> {
   const child = fork(new URL('./stress/process.js', import.meta.url), [JSON.stringify(orders)]);
   process.once('exit', () => child.kill('SIGKILL'));

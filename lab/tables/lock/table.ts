@@ -1,7 +1,6 @@
 /**
- * The table `lock`: the published benchmark of a mutex on Redis that locks several keys at once, and
- * what a time alone does not show: who starves, what it costs the server, and how it goes among
- * several processes.
+ * The table `lock`: the published benchmark of a mutex on Redis that locks several keys at once, and what a total time
+ * does not show: starvation, the load on the server, and several processes.
  */
 
 import { announce, findServer, startServer } from '../../harness/redis-server.js';
@@ -21,10 +20,10 @@ import {
 import { pureHandler, scriptHandler } from './subjects/redis-em-mutex.js';
 import { type KeySet, keySets } from './workloads/keys.js';
 
-/** Those that do the document's tests. */
+/** The subjects that do the document's tests. */
 const contestants = [...contenders, ...foreignSubjects];
 
-/** What the document published, in the order of its key sets: script handler, pure handler. */
+/** The published times, in the order of the key sets: script handler, pure handler. */
 const publishedSeconds = [
   [0.530289, 0.869947],
   [0.664696, 1.044803],
@@ -44,7 +43,7 @@ function byHandler([script, pure]: readonly number[] = []): Record<string, numbe
   return { [scriptHandler.name]: script ?? 0, [pureHandler.name]: pure ?? 0 };
 }
 
-/** One key, ten tasks: what the sentence is about, and what stands beside it. */
+/** One key, ten tasks: the subject of the headline, and the rows beside it. */
 const headlineCell: Cell = { ...test1Cell, id: 'headline', expectedMilliseconds: 700 };
 
 function test1CellOf({ size }: KeySet): string {
@@ -65,8 +64,8 @@ function test1Row(keySet: KeySet, index: number): Row {
     published: byHandler(publishedSeconds[index]),
     about:
       size === 1
-        ? 'Ten tasks of one process lock and unlock one key 1,000 times, without a pause: what handing over costs.'
-        : `The same with ${size} of ${2 * size - 1} keys at once, drawn afresh for each of the 1,000 turns.`,
+        ? 'Ten tasks of one process lock and unlock one key 1,000 times, without a pause: the cost of handing a lock over.'
+        : `The same with ${size} of ${2 * size - 1} keys at once, drawn anew for each of the 1,000 turns.`,
   };
 }
 
@@ -84,7 +83,7 @@ function test2Row({ name, size }: KeySet, index: number): Row {
     about:
       size === 1
         ? 'A hundred tasks sleep 1 to 2 ms, lock one key, change a value with four commands in turn and unlock, for 5 s; measured for less and scaled.'
-        : `The same with ${size} of ${2 * size - 1} keys at once, drawn afresh for each turn.`,
+        : `The same with ${size} of ${2 * size - 1} keys at once, drawn anew for each turn.`,
   };
 }
 
@@ -109,7 +108,7 @@ const waits: readonly Beside[] = [
     block: 'longest wait, ms',
     unit: 'ms',
     better: 'lower',
-    about: 'The longest that a turn waited for its lock.',
+    about: 'The longest wait of a turn for its lock.',
   },
 ];
 
@@ -119,14 +118,14 @@ const load: readonly Beside[] = [
     block: 'commands sent per turn',
     unit: 'commands',
     better: 'lower',
-    about: 'What the lock sends to the server for one turn, a script counting as one command.',
+    about: 'Commands that the lock sends to the server for one turn; a script counts as one.',
   },
   {
     measure: 'executed',
     block: 'commands executed per turn',
     unit: 'commands',
     better: 'lower',
-    about: 'What the server executes for one turn, each command inside a script counting too.',
+    about: 'Commands that the server executes for one turn; each command inside a script counts.',
   },
 ];
 
@@ -136,11 +135,11 @@ function fairnessAmong(whom: string): Beside {
     block: `fairness among ${whom}`,
     unit: "Jain's index",
     better: 'higher',
-    about: `How evenly the turns were shared among ${whom}: 1 is even, 1 divided by their number is one for all.`,
+    about: `How evenly the turns were shared among ${whom} (Jain's index): 1 is even; 1 divided by their number means that one had all turns.`,
   };
 }
 
-/** Rows that stand beside the main ones of a cell, as one matrix. */
+/** Rows beside the main ones of a cell, as one matrix. */
 function matrix(
   title: string,
   prefix: string,
@@ -157,7 +156,7 @@ function matrix(
       unit,
       better,
       subjects: among
-        // What a program in another language sends is not seen here.
+        // The commands of a program in another language are not counted.
         .filter((subject) => measure !== 'sent' || !isForeign(subject))
         .map((subject) => subject.name),
       about,
@@ -203,7 +202,7 @@ function processesRow(setting: Setting): Row {
     about:
       pauseMilliseconds === 0
         ? `${processes} processes with ten tasks each lock ${keys} without a pause.`
-        : `${processes} processes with ten tasks each, which pause 1 ms, lock ${keys} and stay inside for 1 ms: as real work does.`,
+        : `${processes} processes with ten tasks each, which pause 1 ms, lock ${keys} and hold the lock for 1 ms, as real work does.`,
   };
 }
 
@@ -231,12 +230,11 @@ const table: Table = {
       subjects: [...contenders, roundTrip].map(({ name }) => name),
       unit: 'µs',
       better: 'lower',
-      about:
-        'One task locks one key and unlocks it, nobody else is there: what a lock costs on most days.',
+      about: 'One task locks and unlocks one key without contention, the common case.',
     },
     ...settings.map(processesRow),
     ...matrix(
-      'Test 1: who waits',
+      'Test 1: waits',
       test1Cell.id,
       test1Columns,
       [...waits, fairnessAmong('the 10 tasks')],
@@ -244,7 +242,7 @@ const table: Table = {
     ),
     ...matrix('Test 1: load on the server', test1Cell.id, test1Columns, load, contestants),
     ...matrix(
-      'Test 2: who waits',
+      'Test 2: waits',
       test2Cell.id,
       test2Columns,
       [...waits, fairnessAmong('the 100 tasks')],

@@ -12,7 +12,7 @@ function cellNamed(id: string): NativeCell {
 }
 
 describe('the table', () => {
-  it('begins with what `make lab` measures', () => {
+  it('begins with the rows that `make lab` measures', () => {
     expect(cells.slice(0, table.headlineCells).map(({ id }) => id)).toEqual([
       'echo over TCP, 64 connections',
       'echo over TCP, 64 connections, 1,000 requests/s, a task blocks',
@@ -22,7 +22,7 @@ describe('the table', () => {
     expect(table.rows[0]).toMatchObject({ cell: cells[0]?.id, measure: 'rate' });
   });
 
-  it('has no cell and no row twice, and no row without a cell', () => {
+  it('has unique cells and rows, and a cell for each row', () => {
     const ids = cells.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(table.rows.map(({ row }) => row)).size).toBe(table.rows.length);
@@ -39,7 +39,7 @@ describe('the table', () => {
 });
 
 describe('a cell', () => {
-  it('tells the load whom to ask for what, in which condition and for how long', () => {
+  it('passes program, work, condition and duration to the load', () => {
     const [load, program, ...words] = cellNamed(
       'echo over TCP, 64 connections, 1,000 requests/s, a task blocks',
     ).command('tokio', budget);
@@ -48,7 +48,7 @@ describe('a cell', () => {
     expect(words).toEqual(['tcp/64', 'cores', 'blocked', '1000', '80', '960', '']);
   });
 
-  it('has the work by hand where nothing blocks', () => {
+  it('has the hand-written floor where nothing blocks', () => {
     expect(cellNamed('echo over TCP, 64 connections').subjects).toContain('by hand');
     expect(cellNamed('echo over TCP, 64 connections, a task blocks').subjects).toEqual([
       'pointsman',

@@ -1,8 +1,8 @@
 /**
- * The programs of the cells, and the versions that they are built with. `make lab` builds them; the files
- * Cargo.lock below `cells` pin them.
+ * The programs of the cells, and the pinned versions of their crates. `make lab` builds them; the Cargo.lock files
+ * below `cells` pin them.
  *
- * Invariant: every subject is asked by the same load, whose process is the cell's.
+ * Invariant: all subjects get the same load, whose process is the cell's.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ const lab = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.m
 export const load = lab('.tools/net/release/net-load');
 
 const programOf: Readonly<Record<string, string>> = {
-  // Two crates named `tokio` are not in one build.
+  // One build cannot have two crates named `tokio`.
   [pointsman.name]: lab('.tools/net-pointsman/release/net-pointsman'),
   [tokio.name]: lab('.tools/net/release/net-tokio'),
   [monoio.name]: lab('.tools/net/release/net-monoio'),

@@ -1,10 +1,10 @@
-/** The runtimes, and the floors: the same work done by hand. */
+/** The runtimes, and the floors: the same work, hand-written. */
 import type { Subject } from '../../harness/table.js';
 
 export const pointsman: Subject = {
   name: 'pointsman',
   role: 'ours',
-  note: "In Tokio's place: the same programs, with `[patch.crates-io]`.",
+  note: 'The same programs with Pointsman in place of Tokio, by `[patch.crates-io]`.',
 };
 
 export const tokio: Subject = {

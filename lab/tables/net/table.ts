@@ -1,6 +1,6 @@
 /**
- * The table `net`: input and output on a runtime: how many requests, how late the latest answers are, and
- * what of the processors and how many context switches each takes; also while a task blocks its worker.
+ * The table `net`: input and output on a runtime: throughput, tail latency, processor time and context switches; also
+ * while a task blocks its worker.
  */
 import { startServer } from '../../harness/redis-server.js';
 import type { Table } from '../../harness/table.js';

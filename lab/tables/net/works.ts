@@ -1,7 +1,7 @@
 /**
- * What is done: each work once for every condition that it is measured in, with its cell and rows.
+ * The works: each once for every condition that it is measured in, with its cell and rows.
  *
- * Invariant: a cell, its rows and its command agree on the work, the condition and the pace.
+ * Invariant: a cell, its rows and its command agree on the work, the condition and the rate.
  */
 import { findOha } from '../../harness/oha.js';
 import type { Budget, NativeCell, Row } from '../../harness/table.js';
@@ -9,7 +9,7 @@ import { load, programNamed } from './programs.js';
 import { byHand, monoio, pointsman, tokio } from './subjects.js';
 
 interface Work {
-  /** What the programs are told: the kind and how many connections, tasks or bytes. */
+  /** The program's parameter: the kind, and the number of connections, tasks or bytes. */
   readonly test: string;
   readonly row: string;
   /** In the head of a column. */
@@ -36,7 +36,7 @@ function echo(connections: number): Work {
     test: `tcp/${connections}`,
     row: `echo over TCP, ${over}`,
     short: `TCP, ${over}`,
-    about: `Messages of 64 bytes come back over ${over}, each with one on its way.`,
+    about: `Messages of 64 bytes are echoed over ${over}, one in flight on each.`,
     subjects: overTcp,
   };
 }
@@ -46,7 +46,7 @@ function files(bytes: number, size: string): Work {
     test: `file/${bytes}`,
     row: `files of ${size} read`,
     short: `files, ${size}`,
-    about: `16 tasks each read a file of ${size} with \`fs::read\`, again and again; the system has it in memory.`,
+    about: `16 tasks each read a file of ${size} with \`fs::read\`, in a loop; the system has it cached.`,
     subjects: withFloor,
   };
 }
@@ -56,7 +56,7 @@ export const plaintext: Work = {
   test: 'plaintext/64',
   row: 'hyper, plain text',
   short: 'hyper, plain text',
-  about: 'hyper answers with 13 bytes, over 64 connections that oha keeps.',
+  about: 'hyper answers with 13 bytes over 64 keep-alive connections of oha.',
   subjects: both,
 };
 export const churn: Work = {
@@ -64,7 +64,7 @@ export const churn: Work = {
   row: 'connections made and closed',
   short: 'connections',
   about:
-    'Of 16 at a time each is made, sends 64 bytes, gets them back and is closed by the server: one request.',
+    'Of 16 at a time, each connects, sends 64 bytes, receives them back and is closed by the server: one request.',
   subjects: overTcp,
 };
 
@@ -77,7 +77,7 @@ export const works: readonly Work[] = [
     test: 'json/64',
     row: 'axum, JSON',
     short: 'axum, JSON',
-    about: 'axum answers with an object of one text, over 64 connections that oha keeps.',
+    about: 'axum answers with a JSON object of one string over 64 keep-alive connections of oha.',
     subjects: both,
   },
   churn,
@@ -85,14 +85,14 @@ export const works: readonly Work[] = [
     test: 'udp/64',
     row: 'echo over UDP',
     short: 'UDP',
-    about: 'Datagrams of 64 bytes come back from one socket and one task, to 64 sockets.',
+    about: 'One task with one socket echoes datagrams of 64 bytes from 64 sockets.',
     subjects: withFloor,
   },
   {
     test: 'unix/64',
     row: 'echo over Unix sockets',
     short: 'Unix sockets',
-    about: 'Messages of 64 bytes come back over 64 Unix sockets.',
+    about: 'Messages of 64 bytes are echoed over 64 Unix sockets.',
     subjects: withFloor,
   },
   {
@@ -114,17 +114,17 @@ export const works: readonly Work[] = [
   },
 ];
 
-/** Requests that are due each second, whatever became of those before. */
+/** Requests due each second, independent of the answers. */
 export type Rate = 1_000 | 20_000;
 
 interface Setting {
   readonly condition: Condition;
-  /** Absent for as fast as answers come. */
+  /** Absent for a closed loop. */
   readonly rate?: Rate;
   readonly workers?: 'one';
 }
 
-/** Where the Redis server listens that the table's preparation has started. */
+/** The address of the Redis server that the table's preparation has started. */
 let redisAddress = '';
 
 export function useRedisAt(address: string): void {
@@ -132,7 +132,7 @@ export function useRedisAt(address: string): void {
 }
 
 const limitMilliseconds = 20_000;
-/** As many requests that their rarest are seen; at a rate there are fewer of them. */
+/** Long enough to see the rarest latencies; at a rate there are fewer requests. */
 const windows = { unpaced: 4, paced: 8 };
 
 export function measured(work: Work, setting: Setting): Measured {
@@ -149,7 +149,7 @@ export function measured(work: Work, setting: Setting): Measured {
     workers === 'one'
       ? both
       : work.subjects.filter(
-          // Its one thread has no other task that could block it; and it waits for every single answer.
+          // Its one thread has no other task that could block it, and it waits for every single answer.
           (subject) => subject !== byHand.name || (condition === 'quiet' && rate === 0),
         );
   const longer = rate > 0 ? windows.paced : windows.unpaced;
@@ -182,7 +182,7 @@ export function measured(work: Work, setting: Setting): Measured {
   });
   return {
     cell,
-    // What the table says of the cell first is what it is about.
+    // The first row of a cell is its main one.
     rows: [...rows.filter(isShown), ...rows.filter((row) => !isShown(row)).map(matrix)],
   };
 }
@@ -238,10 +238,10 @@ function aboutSetting({ test }: Work, { condition, rate, workers }: Setting): st
       ? 'Every 50 ms a task blocks its worker for 10 ms by `std::thread::sleep`.'
       : '',
     rate === undefined
-      ? 'In a closed loop: while an answer is late nobody asks, so a server that stands still delays few requests.'
-      : 'Requests are due at times that do not depend on answers, and are late from when they were due.',
+      ? 'Closed loop: a late answer delays the next request, so a server that stalls delays few requests.'
+      : 'Requests are due at times that do not depend on answers; latency counts from the due time.',
     test === plaintext.test || test.startsWith('json')
-      ? 'The first request of a connection takes in its making.'
+      ? 'The first request of a connection includes connecting.'
       : '',
   ]
     .filter(Boolean)

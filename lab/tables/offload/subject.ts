@@ -1,10 +1,9 @@
 /**
- * What a subject of this table is: one pool of threads, used as its own documentation says.
+ * A subject of this table: one pool of threads, used as its own documentation says.
  *
- * Every pool runs the functions of `tasks/`. Each has a module of its own in `workers/` that offers them
- * in the form it asks for, with `moved`, which gives a buffer back without copying it. Invariant: only
- * `open` imports the library, so a cell's process holds its own subject alone, and the import counts
- * where the first result from cold is timed.
+ * Every pool runs the functions of `tasks/`. Each has a module in `workers/` that exports them in the pool's form,
+ * with `moved`, which returns a buffer without copying it. Invariant: only `open` imports the library, so a cell's
+ * process loads no other subject, and the first result from cold includes the import.
  */
 import type { Subject } from '../../harness/table.js';
 import type * as functions from './tasks/index.js';
@@ -12,11 +11,11 @@ import type * as functions from './tasks/index.js';
 export type TaskName = keyof typeof functions | 'moved';
 
 export interface PoolSettings {
-  /** The most; peers that know a least are told the same. */
+  /** The maximum; a pool with a minimum gets the same value for it. */
   readonly threads: number;
-  /** How many megabytes of objects a thread may have. */
+  /** The heap limit of a thread, in megabytes. */
   readonly megabytes?: number;
-  /** How many tasks may wait. */
+  /** The limit of the queue. */
   readonly maxWaiting?: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The table `offload`: the published benchmark of password hashing in a web server, and what it leaves
- * open: everybody else's requests meanwhile, other programs on the machine, what a task costs before it
- * does any work, how short it may be, what it may carry, and what becomes of it when something goes wrong.
+ * The table `offload`: the published benchmark of password hashing in a web server, and what it leaves out: the
+ * latency of other requests meanwhile, other programs on the machine, the overhead of a task, short tasks, payloads,
+ * and the behaviour when a task fails.
  */
 import { conditions, conditionWords } from '../../harness/condition.js';
 import type { Cell, Row, Subject, Table } from '../../harness/table.js';
@@ -37,7 +37,7 @@ const [emptyCell, emptyOnAllCores] = emptyCells;
 if (!emptyCell || !emptyOnAllCores)
   throw new Error('expected empty tasks on one thread and on all');
 
-/** A figure, and the processor time of a task beside it. */
+/** A figure, and the processor time per task beside it. */
 function tasksPerSecond(measure: string) {
   const processorTime = processorTimeOf(measure);
   return { unit: 'tasks/s', better: 'higher', measure, processorTime } as const;
@@ -58,7 +58,7 @@ const headlineRow: Row = {
   subjects: [...names(headlinePools), barePostMessage.name, calledDirectly.name],
   floor: barePostMessage.name,
   about:
-    'A number is given to the only thread and comes back; 16 at any time, each followed by the next. Nobody else runs, so idle cores sleep. The next row has everybody.',
+    'A number goes to the only thread and back; 16 tasks in flight at any time. Nothing else runs, so idle cores sleep. The next row has all subjects.',
 };
 
 const emptyRows = threadCounts.flatMap((threads) =>
@@ -73,7 +73,7 @@ const emptyRows = threadCounts.flatMap((threads) =>
         cell: (measure === headlineMeasure ? headlineCell : cell).id,
         subjects: [...names(pools), ...(depth === 1 ? [handOver.name] : []), calledDirectly.name],
         floor: barePostMessage.name,
-        about: `A number is given to a thread and comes back; ${depth} at any time, each followed by the next. ${conditionWords[condition]}`,
+        about: `A number goes to a thread and back; ${depth} tasks in flight at any time. ${conditionWords[condition]}`,
         ...(isFull
           ? {}
           : {
@@ -95,7 +95,7 @@ const coldRow: Row = {
   unit: 'ms',
   better: 'lower',
   subjects: names(pools),
-  about: 'The library is imported, a pool of one thread made, and one task done in it.',
+  about: 'The library is imported, a pool of one thread is created, and one task runs in it.',
 };
 
 const workRows = kinds.flatMap((kind) =>
@@ -112,7 +112,7 @@ const workRows = kinds.flatMap((kind) =>
           },
           cell: workCellId(kind, length),
           floor: kind === 'compute' ? threadsAlone.name : barePostMessage.name,
-          about: `Tasks that compute for ${length}${kind === 'compute' ? '' : ' and give way to the event loop of their thread in the middle'}, ${depth} at any time, on a thread for each core. ${conditionWords[condition]}`,
+          about: `Tasks that compute for ${length}${kind === 'compute' ? '' : ' and yield to the event loop of their thread once'}, ${depth} in flight at any time, on a thread per core. ${conditionWords[condition]}`,
         }),
       ),
     ),
@@ -132,14 +132,14 @@ const payloadRows = conditions.flatMap((condition) =>
         },
         cell,
         floor: barePostMessage.name,
-        about: `A task is given ${payload} and gives it back; ${inFlight} at any time, on a thread for each core. ${conditionWords[condition]}`,
+        about: `A task receives ${payload} and returns it; ${inFlight} in flight at any time, on a thread per core. ${conditionWords[condition]}`,
       }),
     ),
   ),
 );
 
 const besideAbout =
-  'A server hashes passwords at the cost of 8, 8 requests waiting at any time, while other programs keep every core busy. bcrypt.hashSync is the event loop alone.';
+  'A server hashes passwords at cost 8, with 8 requests waiting at any time, while other programs keep every core busy. bcrypt.hashSync runs on the event loop.';
 
 const besideRows: readonly Row[] = [
   {
@@ -147,7 +147,7 @@ const besideRows: readonly Row[] = [
     measure: 'jobs',
     unit: 'jobs',
     better: 'higher',
-    about: `${besideAbout} Threads of a lower priority give way to those programs too.`,
+    about: `${besideAbout} Threads with a lower priority give way to those programs too.`,
   } as const,
   {
     row: 'beside other programs: /ping meanwhile, median, all cores busy',
@@ -196,7 +196,7 @@ const documentRows = (Object.keys(published) as ReportLine[]).map((line): Row =>
       row: 'requests per second',
       better: 'higher',
       about:
-        'An Express route hashes a password with bcrypt, at the cost of 10; ab keeps 20 requests waiting. Two cores cannot hash more than twice what one can.',
+        'An Express route hashes a password with bcrypt at cost 10; ab keeps 20 requests waiting. Two cores cannot hash more than twice as much as one.',
     };
   }
   return {
@@ -205,7 +205,7 @@ const documentRows = (Object.keys(published) as ReportLine[]).map((line): Row =>
     better: line === 'Transfer rate' ? 'higher' : 'lower',
     aside: true,
     subjects: names(hashing),
-    about: `As ab prints it: ${line}.`,
+    about: `As printed by ab: ${line}.`,
   };
 });
 
@@ -227,7 +227,7 @@ const meanwhileRows = meanwhile.map(
     better: 'lower',
     subjects: names(hashing),
     about:
-      'While ab runs, /ping is asked for every 20 ms, whatever became of the one before, and timed from the moment at which it was due. How long the event loop is held up is counted by its turns, of which a server that is held up long has few.',
+      'While ab runs, /ping is requested every 20 ms, independent of the answers, and timed from the moment at which it was due. The event loop delay is sampled once per turn; a server with long delays has few turns.',
   }),
 );
 
@@ -237,8 +237,8 @@ const table: Table = {
   headline: {
     ours: "Pointsman's pool",
     where:
-      'among piscina, tinypool and workerpool, in empty tasks, 16 in flight on one thread, on a machine with nothing else to do',
-    work: 'empty tasks given to a thread and back',
+      'among piscina, tinypool and workerpool, in empty tasks, 16 in flight on one thread, on an otherwise idle machine',
+    work: 'empty tasks sent to a thread and back',
   },
   document: {
     title: 'Async vs Sync NodeJs: A Simple Benchmark (bcrypt in Express)',
@@ -283,7 +283,7 @@ const table: Table = {
       title: 'When a task goes wrong',
       cell: faultsCell.id,
       about:
-        'One thread, each fault in a process of its own; then the pool is asked for one more task. A task that has not ended after 2 s is said to hang.',
+        'One thread, each fault in a process of its own; then the pool gets one more task. A task that has not ended after 2 s counts as hanging.',
       columns: faultNames,
     },
   ],
@@ -292,7 +292,7 @@ const table: Table = {
     findTurnsPerMicrosecond();
     return undefined;
   },
-  // Looked up only when it is asked for: every cell's process loads this table.
+  // Computed on demand, because every cell's process loads this table.
   get otherVersions() {
     const version = abVersion();
     return version === undefined ? {} : { ab: version };

@@ -1,7 +1,7 @@
 /**
- * What the document leaves out: how fast an idle runtime wakes, how soon a task runs whose neighbours
- * block or compute, what forking and joining adds to the work, what tasks and channels hold, timers that
- * are really registered, and whether they are right. All with each runtime's own channels.
+ * What the document leaves out: how fast an idle runtime wakes, when a task runs whose neighbours block or compute,
+ * the overhead of fork and join, the memory of tasks and channels, registered timers, and their accuracy. All with
+ * each runtime's own channels.
  */
 import type { NativeCell, Row, Subject } from '../../harness/table.js';
 import { limitMilliseconds, processorMeasure } from './forms.js';
@@ -45,7 +45,7 @@ function beyond(
 
 const processor = { measure: processorMeasure, unit: 'ns' } as const;
 
-/** Tasks that compute for so many microseconds each. */
+/** Tasks that compute for `micros` microseconds each. */
 const forks: readonly (readonly [tasks: number, micros: number])[] = [
   [2, 50],
   [2, 300],
@@ -71,7 +71,7 @@ function forkAndJoin(by: 'block_on' | 'task', [tasks, micros]: (typeof forks)[nu
         measure: 'time',
         unit: 'µs',
         matrix: matrix('Fork and join'),
-        about: `On a worker per core: ${tasks} tasks that compute for ${micros} µs each are spawned and awaited. The floor is what the cores could do it in.`,
+        about: `On a worker per core: ${tasks} tasks that compute for ${micros} µs each are spawned and awaited. The floor is the time that the cores need for the computation alone.`,
       },
       {
         row: `${row}: processor time`,
@@ -79,7 +79,7 @@ function forkAndJoin(by: 'block_on' | 'task', [tasks, micros]: (typeof forks)[nu
         unit: 'µs',
         subjects: runtimes.map(({ name }) => name),
         matrix: matrix('Processor time of fork and join'),
-        about: 'What it takes of the time of all cores together, all threads counted.',
+        about: 'The share of the time of all cores, for all threads.',
       },
     ],
     { floor: { subject: workAlone, test: `fork_join/${tasks}x${micros}` } },
@@ -90,7 +90,7 @@ const perChannel = (kind: string, measure: string, words: string): Line => ({
   row: `memory of an idle ${kind}`,
   measure,
   unit: 'bytes',
-  about: `Of the process, for each of 20,000 ${words}, with both ends.`,
+  about: `Process memory per channel, for 20,000 ${words}, with both ends.`,
 });
 
 export const beyondTheDocument: readonly Beyond[] = [
@@ -102,7 +102,7 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'median',
         unit: 'µs',
         about:
-          'From `notify_one` on the main thread to the task that waits for it, on a worker per core, after a pause in which everything sleeps.',
+          'From `notify_one` on the main thread to the task that waits for it, on a worker per core, after a pause in which all threads sleep.',
       },
       {
         row: 'waking an idle runtime, p99',
@@ -121,13 +121,13 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'switches',
         unit: 'per second',
         about:
-          'Of all threads, on a worker per core, in 2 s in which nothing else runs. Ten wake-ups a second are asked for.',
+          'Of all threads, on a worker per core, in 2 s in which nothing else runs. The task needs ten wake-ups a second.',
       },
       {
         row: 'a task that wakes every 100 ms: processor time',
         measure: processorMeasure,
         unit: 'µs',
-        about: 'The same: what each second takes of the time of all cores.',
+        about: 'The same: the share of the time of all cores per second.',
       },
     ],
     { expectedMilliseconds: 2_000 },
@@ -140,14 +140,14 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'time',
         unit: 'µs',
         about:
-          'The future that is blocked on spawns 1,000 empty tasks and awaits them, on a worker per core.',
+          'The future passed to block_on spawns 1,000 empty tasks and awaits them, on a worker per core.',
       },
       {
         row: 'spawning from block_on: processor time',
         measure: processorMeasure,
         unit: 'µs',
         subjects: runtimes.map(({ name }) => name),
-        about: 'The same, of the time of all cores.',
+        about: 'The same, as a share of the time of all cores.',
       },
     ],
     { floor: { subject: polledInPlace, test: 'polled/1000' } },
@@ -159,7 +159,7 @@ export const beyondTheDocument: readonly Beyond[] = [
       measure: 'median',
       unit: 'µs',
       about:
-        'A task spawns another and computes for 1 ms before it awaits it, on a worker per core: how long until the other begins.',
+        'A task spawns another and computes for 1 ms before it awaits it, on a worker per core: the delay until the other begins.',
     },
     {
       row: 'behind a spawner that computes, p99',
@@ -174,13 +174,13 @@ export const beyondTheDocument: readonly Beyond[] = [
       measure: 'median',
       unit: 'ms',
       about:
-        'On two workers, while two tasks compute for 5 ms and yield again and again: how late a third one wakes.',
+        'On two workers, while two tasks compute for 5 ms and yield in a loop: how late a third one wakes.',
     },
     {
       row: 'sleep(5 ms) beside two tasks that compute, longest',
       measure: 'longest',
       unit: 'ms',
-      about: 'The latest of them.',
+      about: 'The latest wake-up.',
     },
   ]),
   beyond(
@@ -191,7 +191,7 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'longest',
         unit: 'ms',
         about:
-          '64 tasks on 4 workers, three of which block their threads until all others have run, or for 500 ms: the longest that any other waited to begin.',
+          '64 tasks on 4 workers, three of which block their threads until all others have run, or for 500 ms: the longest wait of any other task to begin.',
       },
     ],
     { expectedMilliseconds: 350 },
@@ -204,7 +204,7 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'longest',
         unit: 'ms',
         about:
-          '64 tasks on 4 workers, one of which blocks its thread for 500 ms: the longest that any other waited to run.',
+          '64 tasks on 4 workers, one of which blocks its thread for 500 ms: the longest wait of any other task to run.',
       },
     ],
     { expectedMilliseconds: 350 },
@@ -220,7 +220,7 @@ export const beyondTheDocument: readonly Beyond[] = [
     {
       row: 'timer registered and cancelled, one task: processor time',
       ...processor,
-      about: 'The same, of the time of all cores.',
+      about: 'The same, as a share of the time of all cores.',
     },
   ]),
   beyond('timer/cancelled/8', [
@@ -233,7 +233,7 @@ export const beyondTheDocument: readonly Beyond[] = [
     {
       row: 'timer registered and cancelled, eight tasks: processor time',
       ...processor,
-      about: 'The same, of the time of all cores.',
+      about: 'The same, as a share of the time of all cores.',
     },
   ]),
   beyond('timer/fired', [
@@ -241,7 +241,7 @@ export const beyondTheDocument: readonly Beyond[] = [
       row: 'timer fired: processor time',
       ...processor,
       about:
-        'What a task costs that is spawned, sleeps for 1 to 20 ms among a thousand others, and is awaited.',
+        'The processor time of a task that is spawned, sleeps for 1 to 20 ms among a thousand others, and is awaited.',
     },
   ]),
   beyond(
@@ -252,13 +252,13 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'median',
         unit: 'µs',
         about:
-          'A hundred tasks sleep for 1 to 40 ms. No timer may fire early, not even `sleep(150 ms)` in a task that has just worked for 100 ms without a pause.',
+          'A hundred tasks sleep for 1 to 40 ms. No timer may fire early, not even `sleep(150 ms)` in a task that has just computed for 100 ms.',
       },
       {
         row: 'how late timers fire, p99',
         measure: 'p99',
         unit: 'µs',
-        about: 'The latest of them.',
+        about: 'One timer in a hundred is later.',
       },
     ],
     { floor: { subject: sleepingThread, test: 'sleep' }, expectedMilliseconds: 150 },
@@ -269,12 +269,12 @@ export const beyondTheDocument: readonly Beyond[] = [
       measure: 'task',
       unit: 'bytes',
       about:
-        'Of the process, for each of 100,000 tasks that wait for ever and hold their own waker.',
+        'Process memory per task, for 100,000 tasks that wait forever and hold their own waker.',
     },
   ]),
   beyond('memory/channels', [
     perChannel('oneshot', 'oneshot', 'oneshots'),
-    perChannel('bounded mpsc', 'bounded', 'channels with room for 16 numbers'),
+    perChannel('bounded mpsc', 'bounded', 'channels with a capacity of 16 numbers'),
     perChannel('unbounded mpsc', 'unbounded', 'unbounded channels'),
     perChannel('watch', 'watch', 'watches'),
   ]),
@@ -286,7 +286,7 @@ export const beyondTheDocument: readonly Beyond[] = [
         measure: 'stays',
         unit: 'MB',
         about:
-          'A million tasks wait at once, are woken and end: what the process still holds a moment later that it did not hold before.',
+          'A million tasks wait at once, are woken and end: the additional memory of the process a moment later.',
       },
     ],
     { expectedMilliseconds: 2_000 },

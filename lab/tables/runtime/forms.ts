@@ -1,7 +1,7 @@
 /**
- * The cells: every test of the document in its forms. As published, all runtimes have the same channels;
- * natively, each has its own and is built as its documentation says; and what the document gives more
- * than two workers is done once more with a worker for each core.
+ * The cells: every test of the document in its forms. As published, all runtimes have the same channels. Natively,
+ * each has its own and is built as its documentation says. Tests for which the document has more than two workers run
+ * again with a worker per core.
  *
  * Invariant: a cell, its row and its command agree on the test's name.
  */
@@ -17,10 +17,10 @@ export interface FormOfTest {
   readonly rows: readonly Row[];
 }
 
-/** Of the time of all cores, which every cell counts beside the time that passes. */
+/** The share of the time of all cores, which every cell measures beside the elapsed time. */
 export const processorMeasure = 'processor';
 
-/** The longest takes a second; what has not ended by then hangs. */
+/** The longest test takes a second; a test that has not ended by then hangs. */
 export const limitMilliseconds = 10_000;
 
 const suffixes: Readonly<Record<Form, string>> = {
@@ -87,6 +87,6 @@ function processorRow(form: Form, described: Test): Row {
     better: 'lower',
     subjects: runtimes.map(({ name }) => name),
     matrix: matrixOf(`Processor time, with ${titles[form]}`, described),
-    about: 'What it takes of the time of all cores together, all threads counted.',
+    about: 'The share of the time of all cores, for all threads.',
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The programs of the cells, one for each runtime, and the versions that they are built with. `make lab`
- * builds them; `cells/Cargo.lock` pins them.
+ * The programs of the cells, one for each runtime, and the pinned versions of their crates. `make lab` builds them;
+ * `cells/Cargo.lock` pins them.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ function programOf(runtime: string): string {
 
 export const programs: readonly string[] = runtimes.map(({ name }) => programOf(name));
 
-/** What a runtime's program is told; one that is not a runtime's is a floor, which any of them has. */
+/** The command of a cell. A floor is part of every runtime's program. */
 export function commandOf(
   runtime: string,
   form: 'published' | 'native' | 'cores' | 'floor',
@@ -25,7 +25,7 @@ export function commandOf(
   { warmupMilliseconds, measureMilliseconds }: Budget,
 ): readonly [string, ...string[]] {
   const program = programOf(form === 'floor' ? tokio.name : runtime);
-  // A program that is compiled has little to warm up.
+  // A compiled program needs little warm-up.
   const warmUp = warmupMilliseconds / 2;
   return [program, form, test, String(warmUp), String(measureMilliseconds)];
 }

@@ -30,7 +30,7 @@ describe('the document', () => {
     });
   });
 
-  it('is measured with more tasks than this machine has cores, too', () => {
+  it('is also measured with more tasks than this machine has cores', () => {
     const { cell, rows } = inForm('published', testNamed('spawn_blocking/concurrency/16'));
     expect(cell.subjects).toEqual(['pointsman', 'nio', 'tokio']);
     expect(rows[0]).toMatchObject({ published: { nio: 27_570, tokio: 48_960 } });
@@ -38,7 +38,7 @@ describe('the document', () => {
 });
 
 describe('a cell', () => {
-  it('tells the program of its runtime what to do, in which form and for how long', () => {
+  it('passes test, form and duration to the program of its runtime', () => {
     const { cell } = inForm('cores', testNamed('sync_notify/notify_one/50'));
     const [program, ...words] = cell.command('nio', budget);
     expect(program).toMatch(/runtime-nio$/);
@@ -53,14 +53,14 @@ describe('a cell', () => {
     expect(inForm('native', test).cell.subjects).not.toContain(floor);
   });
 
-  it('is there for all that has more workers than two once more, with as many as cores', () => {
+  it('exists a second time with a worker per core if it has more than two workers', () => {
     const ids = table.cells.map(({ id }) => id).filter((id) => id.endsWith(', a worker per core'));
     expect(ids).toHaveLength(33);
     expect(ids).not.toContain('spawn/threaded_scheduler_spawn_10, a worker per core');
   });
 });
 
-it('finds the version of a crate in a lock file, and says which one it misses', () => {
+it('finds the version of a crate in a lock file, and names a missing crate', () => {
   const lock =
     '[[package]]\nname = "nio-task"\nversion = "0.2.0"\n\n[[package]]\nname = "nio"\nversion = "0.1.4"\n';
   expect(lockedVersion(lock, 'nio')).toBe('0.1.4');
@@ -73,7 +73,7 @@ it('begins with the headline', () => {
 });
 
 describe('what the document leaves out', () => {
-  it('holds forking and joining against what is possible', () => {
+  it('compares fork and join with its floor', () => {
     const cell = (table.cells as readonly NativeCell[]).find(
       ({ id }) => id === 'fork_join/task/4x300',
     );

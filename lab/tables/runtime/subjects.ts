@@ -1,4 +1,4 @@
-/** The runtimes, and the floors: work that none of them can avoid. */
+/** The runtimes, and the floors: work that no runtime can avoid. */
 import type { Subject } from '../../harness/table.js';
 
 export const pointsman: Subject = {
@@ -16,7 +16,7 @@ export const tokio: Subject = {
 export const nio: Subject = {
   name: 'nio',
   role: 'peer',
-  note: 'Has no channels: those as published are used for it in every form. As published each worker is a thread of its own; otherwise the first is the thread that blocks, as `#[nio::main]` does it, unless that thread waits outside.',
+  note: 'Has no channels; it uses the published ones in every form. As published each worker is a thread of its own; otherwise the first worker is the thread that blocks, as with `#[nio::main]`, unless that thread waits outside.',
 };
 
 export const runtimes: readonly Subject[] = [pointsman, nio, tokio];

@@ -1,8 +1,8 @@
 /**
- * The document's suites: what each test does, and what was published of it.
+ * The document's suites: each test and its published figures.
  *
- * Figures are in microseconds, those of the suite `timer` in nanoseconds, in the order Nio, Tokio.
- * Invariant: the tests stand in the document's order, and the names are the document's.
+ * Figures are in microseconds, those of the suite `timer` in nanoseconds, in the order Nio, Tokio. Invariant: the
+ * tests are in the document's order, and the names are the document's.
  */
 import type { Subject } from '../../harness/table.js';
 import { plainQueue, polledInPlace, workAlone } from './subjects.js';
@@ -12,7 +12,7 @@ export interface Test {
   readonly test: string;
   readonly unit: string;
   readonly published?: readonly [nio: number, tokio: number];
-  /** The document has this many workers for it, where they are more than two. */
+  /** The document's number of workers, if more than two. */
   readonly workers?: number;
   readonly floor?: { readonly subject: Subject; readonly test: string };
   readonly about: string;
@@ -66,13 +66,13 @@ const rtMultiThreaded = suite(
       published: [2_694, 2_524] as const,
       floor: polled(10_000),
       about:
-        'The main thread spawns 10,000 tasks from outside, which count down together; the last one tells it.',
+        'The main thread spawns 10,000 tasks from outside, which count down together; the last one notifies it.',
     },
     {
       test: 'spawn_many_remote',
       published: [1_110, 1_481] as const,
       floor: polled(10_000),
-      about: 'Four tasks, pinned where a runtime can do that, each spawn and await 2,500.',
+      about: 'Four tasks, pinned if the runtime supports it, each spawn and await 2,500.',
     },
     {
       test: 'spawn_many_remote_idle',
@@ -107,7 +107,7 @@ const rtMultiThreaded = suite(
     {
       test: 'chained_spawn',
       published: [95.075, 206.94] as const,
-      about: 'A chain of 1,000 tasks: each spawns the next, the last one tells the main thread.',
+      about: 'A chain of 1,000 tasks: each spawns the next, the last one notifies the main thread.',
     },
   ].map((test) => ({ ...test, workers: 4 })),
 );
@@ -124,7 +124,7 @@ const spawnBlocking = suite(
     },
     (tasks) => ({
       test: `concurrency/${tasks}`,
-      about: `${tasks === 1 ? 'A task calls' : `${tasks} tasks call`} \`spawn_blocking\` 1,600 times${tasks === 1 ? '' : ' each'}, 16 at a time, for nothing.`,
+      about: `${tasks === 1 ? 'A task calls' : `${tasks} tasks call`} \`spawn_blocking\` 1,600 times${tasks === 1 ? '' : ' each'}, 16 at a time, with an empty function.`,
     }),
   ),
 );
@@ -168,7 +168,7 @@ const syncBroadcast = suite(
       test: `contention/${receivers}`,
       workers: 6,
       floor: worked(receivers),
-      about: `100 times a value is sent to ${receivers} receivers, each of which works on it for about a microsecond before the next one comes.`,
+      about: `100 times a value is sent to ${receivers} receivers, each of which works on it for about a microsecond before the next one is sent.`,
     }),
   ),
 );
@@ -227,7 +227,7 @@ const syncNotify = suite(
     byNumber(notifyFigures[call], (waiters) => ({
       test: `${call}/${waiters}`,
       workers: 6,
-      about: `${waiters} tasks wait again and again; the main thread calls \`${call}\` without a pause until they have been woken 500 times.`,
+      about: `${waiters} tasks wait in a loop; the main thread calls \`${call}\` without a pause until they have been woken 500 times.`,
     })),
   ),
 );
@@ -236,25 +236,25 @@ const syncSemaphore = suite('sync_semaphore', [
   {
     test: 'uncontented/multi',
     workers: 6,
-    about: 'Six times a permit is taken and given back, by one task. Ten are there.',
+    about: 'One task acquires and releases a permit six times. There are ten permits.',
   },
   {
     test: 'uncontented/concurrent_multi',
     workers: 6,
-    about: 'Six tasks are spawned that each take a permit and give it back. Ten are there.',
+    about: 'Six spawned tasks each acquire and release a permit. There are ten permits.',
   },
   {
     test: 'uncontented/concurrent_single',
-    about: 'Six futures of one task each take a permit and give it back. Ten are there.',
+    about: 'Six futures of one task each acquire and release a permit. There are ten permits.',
   },
   {
     test: 'contention/concurrent_multi',
     workers: 6,
-    about: 'Six tasks are spawned that each take one of five permits and give it back.',
+    about: 'Six spawned tasks each acquire and release one of five permits.',
   },
   {
     test: 'contention/concurrent_single',
-    about: 'Six futures of one task each take one of five permits and give it back.',
+    about: 'Six futures of one task each acquire and release one of five permits.',
   },
 ]);
 
@@ -271,7 +271,7 @@ const syncWatch = suite(
       test: `contention_resubscribe/${receivers}`,
       workers: 6,
       floor: worked(receivers),
-      about: `100 times a value is sent to ${receivers} receivers of a watch, each of which works on it for about a microsecond before the next one comes.`,
+      about: `100 times a value is sent to ${receivers} receivers of a watch, each of which works on it for about a microsecond before the next one is sent.`,
     }),
   ),
 );
@@ -283,7 +283,7 @@ const timer = suite(
       test: 'single_thread_timeout',
       published: [62.405, 45.661],
       about:
-        'A timeout of a second around a future that is ready at once, by one task. Not every runtime registers such a timer at all.',
+        'A timeout of a second around a future that is ready at once, by one task. Some runtimes do not register such a timer.',
     },
     {
       test: 'multi_thread_timeout-8',
@@ -294,7 +294,7 @@ const timer = suite(
     {
       test: 'single_thread_sleep',
       published: [62.135, 41.127],
-      about: 'A sleep of a second is made and dropped without being awaited, by one task.',
+      about: 'A sleep of a second is created and dropped without being polled, by one task.',
     },
     {
       test: 'multi_thread_sleep-8',

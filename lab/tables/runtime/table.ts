@@ -1,6 +1,6 @@
 /**
- * The table `runtime`: the published benchmark of two asynchronous runtimes for Rust, and what it leaves
- * open: each runtime's own channels, as many workers as cores, and what an idle runtime costs.
+ * The table `runtime`: the published benchmark of two asynchronous runtimes for Rust, and what it leaves out: each
+ * runtime's own channels, a worker per core, and the cost of an idle runtime.
  */
 import type { Table } from '../../harness/table.js';
 import { beyondTheDocument } from './beyond.js';

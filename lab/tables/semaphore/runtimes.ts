@@ -1,6 +1,6 @@
 /**
- * The runtimes besides the lab's own in which queues are measured: the newest Node, and Bun. `make lab`
- * installs them from the registry when it measures all rows of this table; `runtimes/package.json` pins them.
+ * The other runtimes in which queues are measured: the newest Node, and Bun. `make lab` installs them from the
+ * registry when it measures all rows of this table; `runtimes/package.json` pins them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ const installed = lab('.tools/runtimes/node_modules');
 export interface OtherRuntime {
   readonly name: 'newest Node' | 'Bun';
   readonly package: string;
-  /** Its program, whether it is there or not. */
+  /** The path of its program, installed or not. */
   readonly program: string;
 }
 
-/** Bun's package carries its program in another one, which npm chose for this machine. */
+/** Bun's package has its program in a second package, which npm selected for this machine. */
 function bunProgram(): string {
   const scope = join(installed, '@oven');
   const packages = existsSync(scope) ? readdirSync(scope) : [];
@@ -34,7 +34,7 @@ export const otherRuntimes: readonly OtherRuntime[] = [
   { name: 'Bun', package: 'bun', program: bunProgram() },
 ];
 
-/** As they are pinned, whether they are there or not. */
+/** The pinned versions, installed or not. */
 export function runtimeVersions(): Readonly<Record<string, string>> {
   const pinned = readFileSync(lab('tables/semaphore/runtimes/package.json'), 'utf8');
   const { optionalDependencies } = JSON.parse(pinned);

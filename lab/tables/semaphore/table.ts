@@ -1,6 +1,6 @@
 /**
- * The table `semaphore`: the published benchmark of async semaphores in workerd, and what it leaves
- * out, in Node; queues in the newest Node and in Bun too.
+ * The table `semaphore`: the published benchmark of async semaphores in workerd, and what it leaves out, in Node;
+ * queues in the newest Node and in Bun too.
  */
 import type { Row, Table } from '../../harness/table.js';
 import { documentCell } from './cells/document.js';
@@ -66,7 +66,7 @@ const documentRows: readonly Row[] = [
       'async-sema': 0.1308,
       '@shopify/semaphore': 0.2925,
     },
-    about: 'The mean time of one of them, most of it spent behind the 49 others.',
+    about: 'The mean time of one request, most of it spent behind the 49 others.',
   },
   {
     row: 'slowest request',
@@ -81,49 +81,49 @@ const documentRows: readonly Row[] = [
       'async-sema': 0.1818,
       '@shopify/semaphore': 0.4063,
     },
-    about: 'The longest that one of them took.',
+    about: 'The longest time of one request.',
   },
 ];
 
-/** What the rows measured in this process have in common. */
+/** Properties of the rows measured in this process. */
 const perOperation = { unit: 'ns', better: 'lower' } as const;
 
-/** What is measured in every runtime. */
+/** The rows that are measured in every runtime. */
 const waitingRows: readonly Row[] = [
   {
     ...perOperation,
     row: "the document's loop, awaited",
     cell: waitingCell.id,
     measure: 'documentAwaited',
-    about: 'The same 5,000 acquires on a fresh semaphore of 1, by async functions that await.',
+    about: 'The same 5,000 acquires on a fresh semaphore of 1, by async functions with await.',
   },
   {
     ...perOperation,
     row: 'contended, limit 1',
     cell: waitingCell.id,
     measure: 'contendedByOne',
-    about: '200 tasks take 25 turns each on a limit of 1 and release at once: a lock all want.',
+    about: '200 tasks take 25 turns each on a limit of 1 and release at once: a contended lock.',
   },
   {
     ...perOperation,
     row: '10 waiters',
     cell: waitingCell.id,
     measure: 'queueOf10',
-    about: 'A queue of 10 behind one holder, who lets it go; per waiter.',
+    about: 'A queue of 10 behind one holder, which releases; per waiter.',
   },
   {
     ...perOperation,
     row: '100 waiters',
     cell: waitingCell.id,
     measure: 'queueOf100',
-    about: 'A queue of 100 behind one holder, who lets it go; per waiter.',
+    about: 'A queue of 100 behind one holder, which releases; per waiter.',
   },
   {
     ...perOperation,
     row: '5,000 waiters',
     cell: waitingCell.id,
     measure: 'queueOf5000',
-    about: 'A queue of 5,000 behind one holder, who lets it go; per waiter.',
+    about: 'A queue of 5,000 behind one holder, which releases; per waiter.',
   },
 ];
 
@@ -140,7 +140,7 @@ const nodeRows: readonly Row[] = [
     row: 'uncontended',
     cell: uncontendedCell.id,
     measure: 'uncontended',
-    about: 'One task acquires and releases, nobody else is there: what a lock costs on most days.',
+    about: 'One task acquires and releases without contention, the common case.',
   },
   {
     ...perOperation,
@@ -151,35 +151,37 @@ const nodeRows: readonly Row[] = [
       const { role, permits } = subjectNamed(name);
       return role === 'floor' || permits?.releasesOnce;
     }),
-    about: 'The same among those whose permit cannot free another holder when released twice.',
+    about:
+      'The same for subjects whose permit, released twice, cannot free the permit of another holder.',
   },
   {
     ...perOperation,
     row: 'uncontended, tried first',
     cell: triedFirstCell.id,
     measure: 'triedFirst',
-    about: 'The same with the synchronous attempt first and the wait only where it fails.',
+    about: 'The same with a synchronous attempt first, and a wait only if it fails.',
   },
   {
     ...perOperation,
     row: '100,000 waiters',
     cell: deepCell.id,
     measure: 'deepQueue',
-    about: 'A queue of 100,000: here a queue whose cost grows with its length takes seconds.',
+    about: 'A queue of 100,000, which takes seconds if the cost grows with the length.',
   },
   {
     ...perOperation,
     row: 'every second waiter aborted',
     cell: abortedCell.id,
     measure: 'aborted',
-    about: '5,000 waiters, 2,500 of them given up by an AbortSignal of their own; per waiter.',
+    about: '5,000 waiters, 2,500 of them cancelled by an AbortSignal of their own; per waiter.',
   },
   {
     ...perOperation,
     row: 'run(fn), one after the other',
     cell: runCell.id,
     measure: 'runSerial',
-    about: 'An async function run on a limit of 1 and awaited before the next: nobody waits.',
+    about:
+      'An async function is run on a limit of 1 and awaited before the next, so there is no queue.',
   },
   {
     ...perOperation,
@@ -208,7 +210,7 @@ const sharedRow: Row = {
   unit: 'of 20 requests answered',
   better: 'higher',
   about:
-    'A semaphore of 1 that all requests of a worker share, held over 3 ms by each of 20 that come at once: who waits must not be taken for hung.',
+    'A semaphore of 1 that all requests of a worker share, held for 3 ms by each of 20 that arrive at once. The runtime must not consider a waiting request hung.',
 };
 
 const table: Table = {
@@ -240,7 +242,7 @@ const table: Table = {
   ],
   rows: [...documentRows, ...waitingRows, ...nodeRows, ...rowsElsewhere, sharedRow],
   tools: ['workerd', 'autocannon', 'esbuild', 'events', 'tinybench'],
-  // Looked up only when it is asked for: every cell's process loads this table.
+  // Computed on demand, because every cell's process loads this table.
   get otherVersions() {
     return { driver: findDriver().name, ...runtimeVersions() };
   },

@@ -1,4 +1,4 @@
-/** What both ways of giving bottleneck a rate have in common. */
+/** The code that both variants of bottleneck share. */
 import type Bottleneck from 'bottleneck';
 import { defineSubject, type Rate, type VocabularySubject } from './subject.js';
 

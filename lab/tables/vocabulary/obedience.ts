@@ -1,11 +1,11 @@
 /**
- * Judges recorded starts against a rule: never more than `limit` of them in any window of `per` milliseconds, and
- * never more than `concurrency` running. Invariant: knows the starts alone, nothing of who made them.
+ * Judges recorded starts against a rule: at most `limit` in any window of `per` milliseconds, and at most
+ * `concurrency` running. Invariant: the verdict depends on the starts alone.
  */
 import type { Rate } from './subject.js';
 
 export interface Job {
-  /** When it was asked for, when it started and when it ended, in milliseconds. */
+  /** When it was requested, started and ended, in milliseconds. */
   readonly askedAt: number;
   readonly startedAt: number;
   readonly endedAt: number;
@@ -13,18 +13,18 @@ export interface Job {
 
 export interface Verdict {
   readonly starts: number;
-  /** How many of them came while the window that ends with them was full. */
+  /** The number of starts in a window that was already full. */
   readonly tooEarly: number;
-  /** The most that any window had. */
+  /** The largest number of starts in any window. */
   readonly mostInWindow: number;
   readonly mostAtOnce: number;
-  /** Of the starts that the rule allows in the time that it took, in percent. */
+  /** The starts as a share of those that the rule allows in the same time, in percent. */
   readonly throughput: number;
 }
 
 /**
- * Milliseconds that a window may be shorter: a clock of whole milliseconds is wrong by one, and a pause of the engine
- * can come between the decision and the start.
+ * Milliseconds by which a window may be shorter: a clock of whole milliseconds is off by one, and the engine may pause
+ * between the decision and the start.
  */
 export const tolerance = 2;
 
@@ -52,7 +52,7 @@ export function judge(jobs: readonly Job[], { limit, per }: Rate, concurrency: n
   };
 }
 
-/** The last start of a limiter that loses no time: each job as soon as it is asked for and the rule allows it. */
+/** The last start of an ideal limiter: each job starts as soon as it is requested and the rule allows it. */
 function bestLastStart(jobs: readonly Job[], { limit, per }: Rate, concurrency: number): number {
   const starts: number[] = [];
   const running: number[] = [];

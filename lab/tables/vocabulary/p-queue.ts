@@ -1,4 +1,4 @@
-/** What both settings of p-queue have in common. */
+/** The code that both variants of p-queue share. */
 import { defineSubject, type VocabularySubject } from './subject.js';
 
 export function pQueue(options: {

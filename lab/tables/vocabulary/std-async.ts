@@ -1,4 +1,4 @@
-/** @std/async of Deno, which is not on npm: built by `make std-async` into lab/.tools/std-async. */
+/** @std/async of Deno, which is not on npm; `make std-async` builds it into lab/.tools/std-async. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 

@@ -1,39 +1,38 @@
 /**
- * What a subject of this table is: one library, used as its own documentation says, or what the platform
- * itself offers.
+ * A subject of this table: one library, used as its own documentation says, or a part of the platform.
  *
- * Each form below is one piece of the vocabulary; what a library lacks is absent here, and then the subject is
- * not in the cells that need it. Every member is one static call into the library, which the optimising
- * compiler can inline; what a call needs is prepared by `create`.
+ * Each form below is one primitive. A missing form is absent here, and then the subject is not in the cells that need
+ * it. Every member is one static call into the library, which the optimising compiler can inline; `create` prepares
+ * what a call needs.
  */
 import type { Subject } from '../../harness/table.js';
 
-/** Values passed on from who sends to who receives. */
+/** A channel from senders to receivers. */
 export interface ChannelForm<
   Library = unknown,
   Channel = unknown,
   Received = unknown,
   Item = unknown,
 > {
-  /** Those that it can have of 0 (rendezvous), 1, 10, 100 and Infinity. */
+  /** The supported ones of 0 (rendezvous), 1, 10, 100 and Infinity. */
   readonly capacities: readonly number[];
   create(library: Library, capacity: number): Channel;
-  /** Waits for room. */
+  /** Waits for space. */
   send?(channel: Channel, value: number, library: Library): Promise<unknown>;
-  /** Synchronous, where there is room. */
+  /** Synchronous, if there is space. */
   push?(channel: Channel, value: number, library: Library): unknown;
   receive?(channel: Channel, library: Library): Promise<Received>;
-  /** What was received; absent where it is the value itself. */
+  /** The value received; absent if the result is the value itself. */
   value?(received: Received): number;
   iterate?(channel: Channel, library: Library): AsyncIterable<Item>;
-  /** What an iterator gave; absent where it is the value itself. */
+  /** The value of an iterator's item; absent if the item is the value itself. */
   item?(item: Item): number;
   close?(channel: Channel, library: Library): unknown;
 }
 
 export type Take = (value: number) => void;
 
-/** The same for libraries whose loops are written in their own way. Values count from 0. */
+/** The same for libraries with their own form of loops. Values count from 0. */
 export interface ChannelLoops<Library = unknown> {
   readonly capacities: readonly number[];
   /** Each sender and each receiver has an equal share. */
@@ -42,13 +41,13 @@ export interface ChannelLoops<Library = unknown> {
     work: { capacity: number; senders: number; receivers: number; values: number },
     take: Take,
   ): Promise<unknown>;
-  /** All are sent before the first is received. */
+  /** All values are sent before the first is received. */
   burst?(library: Library, values: number, take: Take): Promise<unknown>;
   /** Ends when the sender closes. */
   iterate?(library: Library, capacity: number, values: number, take: Take): Promise<unknown>;
 }
 
-/** One sender, and receivers of which each has every value. */
+/** One sender, and receivers that each get every value. */
 export interface BroadcastForm<
   Library = unknown,
   Hub = unknown,
@@ -62,7 +61,7 @@ export interface BroadcastForm<
   value?(received: Received): number;
 }
 
-/** The latest value alone, and receivers that wait until it is another. */
+/** The latest value only, and receivers that wait for a change. */
 export interface WatchForm<
   Library = unknown,
   Hub = unknown,
@@ -77,8 +76,8 @@ export interface WatchForm<
 }
 
 export interface RwLockForm<Library = unknown, Lock = unknown, Read = unknown, Write = unknown> {
-  /** Only a floor, which excludes nobody, has it. */
-  readonly excludesNobody?: true;
+  /** Floors only: there is no mutual exclusion. */
+  readonly lacksExclusion?: true;
   create(library: Library): Lock;
   read(lock: Lock): Promise<Read>;
   endRead(lock: Lock, permit: Read): unknown;
@@ -104,22 +103,22 @@ export interface Rate {
 export type Rule = 'concurrency' | 'rate' | 'both';
 
 export interface LimiterForm<Library = unknown, Limiter = unknown> {
-  /** Only a floor, which limits nothing, has it. */
+  /** Floors only: there is no limit. */
   readonly limitsNothing?: true;
   readonly rules: readonly Rule[];
-  /** True where each start has to wait whatever the rate is: its cost cannot be told from the waiting. */
+  /** True if each start waits at any rate, so its cost cannot be separated from the wait. */
   readonly alwaysWaits?: true;
-  /** Only so many functions where each takes long. */
+  /** The maximum number of functions in a batch, if each takes long. */
   readonly most?: number;
-  /** Concurrency is Infinity and rate absent where the rule has none. */
+  /** Without such a rule, concurrency is Infinity and rate is absent. */
   create(library: Library, rule: { concurrency: number; rate: Rate | undefined }): Limiter;
   run(limiter: Limiter, work: Work): Promise<unknown>;
 }
 
-/** At most so many at once for each key. */
+/** A limit on concurrency for each key. */
 export interface KeyedForm<Library = unknown, Limiter = unknown> {
   readonly limitsNothing?: true;
-  /** Only so many keys where each takes long. */
+  /** The maximum number of keys in a batch, if each takes long. */
   readonly most?: number;
   create(library: Library, concurrency: number): Limiter;
   run(limiter: Limiter, key: string, work: Work): Promise<unknown>;
@@ -127,7 +126,7 @@ export interface KeyedForm<Library = unknown, Limiter = unknown> {
 
 export type Mapper = (input: number) => Promise<number>;
 
-/** All inputs through an async function, so many at once, the results in order. */
+/** Maps all inputs through an async function with bounded concurrency, the results in order. */
 export interface MapForm<Library = unknown> {
   readonly limitsNothing?: true;
   map(
@@ -138,14 +137,14 @@ export interface MapForm<Library = unknown> {
   ): Promise<readonly number[]>;
 }
 
-/** Waiting for the first of several channels. */
+/** Waits for the first of several channels. */
 export interface SelectForm<Library = unknown, Sources = unknown, Received = unknown> {
   create(library: Library, sources: number): Sources;
-  /** Puts a value into one of them; where nobody waits for it, it is kept. */
+  /** Sends a value to one of them; without a waiter, it is kept. */
   feed(sources: Sources, index: number, value: number, library: Library): unknown;
   first(sources: Sources, library: Library): Promise<Received>;
   value?(received: Received): number;
-  /** How many waiters are left behind; absent where the library does not tell. */
+  /** The number of waiters left behind; absent if the library does not report it. */
   left?(sources: Sources): number;
 }
 
@@ -169,9 +168,9 @@ export interface VocabularySubject<
   Sources = unknown,
   First = unknown,
 > extends Subject {
-  /** Imports the library, and nothing else: a cell's process holds only its own subject. */
+  /** Imports only the library, so that a cell's process loads no other subject. */
   load(): Promise<Library>;
-  /** Why it is not here, where it is not; the report then says so in place of figures. */
+  /** Why it is not installed; the report then shows this instead of figures. */
   missing?(): string | undefined;
   readonly channel?: ChannelForm<Library, Channel, Received, Item>;
   readonly channelLoops?: ChannelLoops<Library>;

@@ -1,6 +1,6 @@
 /**
- * The table `vocabulary`: passing values on, limiting how many and how often, locks of readers and writers, mapping
- * and waiting for the first of several, against the libraries that people use for each.
+ * The table `vocabulary`: channels, limiters, read-write locks, concurrent mapping and select, against the libraries
+ * that people use for each.
  */
 import type { Row, Table } from '../../harness/table.js';
 import { keptCell } from './cells/kept.js';
@@ -36,21 +36,22 @@ const headlineRows: readonly Row[] = [
     row: 'channel: room for 100',
     cell: bufferedCell.id,
     measure: 'capacity100',
-    about: 'One sends 2,000 values and awaits room for each, one awaits each; per value.',
+    about:
+      'A sender sends 2,000 values and awaits space for each, a receiver awaits each; per value.',
   },
   {
     ...perOperation,
     row: 'channel: room for 1',
     cell: bufferedCell.id,
     measure: 'capacity1',
-    about: 'The same where the sender must wait for each value to be taken but one.',
+    about: 'The same with a capacity of 1: the sender waits until the previous value is taken.',
   },
   {
     ...perOperation,
     row: 'limiter: 10 at once',
     cell: concurrencyCell.id,
     measure: 'queued',
-    about: '10,000 async functions given at once, each with one await inside; per function.',
+    about: '10,000 async functions submitted at once, each with one await inside; per function.',
   },
   {
     ...perOperation,
@@ -58,7 +59,7 @@ const headlineRows: readonly Row[] = [
     cell: bothCell.id,
     measure: 'queued',
     about:
-      'The same with a limit of 20,000 a minute besides, which is never reached: what counting costs.',
+      'The same with an additional limit of 20,000 a minute, which is never reached: the cost of counting.',
   },
 ];
 
@@ -68,14 +69,14 @@ const channelRows: readonly Row[] = [
     row: 'channel: rendezvous',
     cell: rendezvousCell.id,
     measure: 'oneToOne',
-    about: 'No room at all: each value is handed over from one sender to one receiver.',
+    about: 'A capacity of 0: each value passes directly from one sender to one receiver.',
   },
   {
     ...perOperation,
     row: 'channel: 10 senders to 10 receivers',
     cell: manyToManyCell.id,
     measure: 'tenToTen',
-    about: 'With room for 10; 2,000 values, each received once.',
+    about: 'A capacity of 10; 2,000 values, each received once.',
   },
   {
     ...perOperation,
@@ -89,7 +90,7 @@ const channelRows: readonly Row[] = [
     row: 'channel: for await',
     cell: iteratedCell.id,
     measure: 'iterated',
-    about: 'Room for 100; the receiver iterates until the sender closes.',
+    about: 'A capacity of 100; the receiver iterates until the sender closes.',
   },
   {
     ...perOperation,
@@ -110,7 +111,7 @@ const channelRows: readonly Row[] = [
     row: 'watch: 10 wait for a change',
     cell: watchCell.id,
     measure: 'watched',
-    about: '10 receivers wait for the latest value to change, and it does; per receiver told.',
+    about: '10 receivers wait for the latest value to change, and it does; per receiver notified.',
   },
 ];
 
@@ -120,7 +121,8 @@ const limiterRows: readonly Row[] = [
     row: 'limiter: a rate',
     cell: rateCell.id,
     measure: 'queued',
-    about: '10,000 async functions given at once with 20,000 a minute allowed: none has to wait.',
+    about:
+      '10,000 async functions submitted at once with 20,000 a minute allowed: none has to wait.',
   },
   {
     ...perOperation,
@@ -135,8 +137,7 @@ const limiterRows: readonly Row[] = [
     measure: 'kept',
     unit: 'bytes',
     better: 'lower',
-    about:
-      'Memory that stays for each of 10,000 keys when all their functions have ended; 1 is none.',
+    about: 'Memory kept for each of 10,000 keys when all their functions have ended; 1 means none.',
   },
   {
     row: 'rate obeyed',
@@ -145,7 +146,7 @@ const limiterRows: readonly Row[] = [
     unit: '% of what the rule allows',
     better: 'higher',
     about:
-      '100 in 250 ms, with 999 jobs at once 20 ms before the first 250 ms end. Who starts more than 100 in any 250 ms has failed.',
+      '100 in 250 ms, with 999 jobs at once 20 ms before the first 250 ms end. A limiter that starts more than 100 in any 250 ms fails.',
   },
   {
     row: 'rate obeyed: processor time',
@@ -153,7 +154,7 @@ const limiterRows: readonly Row[] = [
     measure: 'processor',
     unit: 'µs',
     better: 'lower',
-    about: 'What a start costs while the limiter holds jobs back.',
+    about: 'The cost of a start while the limiter holds jobs back.',
   },
   {
     row: 'rate and 20 at once obeyed',
@@ -171,14 +172,14 @@ const lockRows: readonly Row[] = [
     row: 'RwLock: read, alone',
     cell: rwLockCell.id,
     measure: 'read',
-    about: 'One task reads and unlocks, nobody else is there.',
+    about: 'One task acquires a read lock and releases it, without contention.',
   },
   {
     ...perOperation,
     row: 'RwLock: write, alone',
     cell: rwLockCell.id,
     measure: 'write',
-    about: 'One task writes and unlocks, nobody else is there.',
+    about: 'One task acquires a write lock and releases it, without contention.',
   },
   {
     ...perOperation,
@@ -186,7 +187,7 @@ const lockRows: readonly Row[] = [
     cell: rwLockCell.id,
     measure: 'mixed',
     about:
-      '100 tasks take 20 turns each over one await, every tenth turn a write. A lock that keeps a writer or a reader out as long as others come is marked.',
+      '100 tasks take 20 turns each over one await, every tenth turn a write. A lock under which a stream of readers or writers starves the other side is marked.',
   },
   {
     ...perOperation,
@@ -210,14 +211,14 @@ const otherRows: readonly Row[] = [
     row: 'select: the first of 4',
     cell: selectCell.id,
     measure: 'waited',
-    about: 'Waiting on four channels; a value comes into one, a different one each time.',
+    about: 'A wait on four channels; one of them gets a value, a different one each time.',
   },
   {
     ...perOperation,
     row: 'select: one is there',
     cell: selectCell.id,
     measure: 'ready',
-    about: 'The same where the value has come before.',
+    about: 'The same with a value that is already there.',
   },
 ];
 
@@ -228,7 +229,7 @@ const table: Table = {
   title: 'Channels, limiters and locks in TypeScript',
   headline: {
     ours: "Pointsman's channel",
-    where: 'in passing values on with room for 100',
+    where: 'in passing values through a channel with a capacity of 100',
     work: 'values passed through a channel, in Node',
   },
   subjects,

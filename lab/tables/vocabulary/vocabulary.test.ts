@@ -3,20 +3,20 @@ import { subjects } from './subjects/index.js';
 import table from './table.js';
 
 describe('the table', () => {
-  it('begins with what `make lab` measures: channels and limiters', () => {
+  it('begins with the rows that `make lab` measures: channels and limiters', () => {
     const headline = table.cells.slice(0, table.headlineCells).map(({ id }) => id);
     expect(headline).toEqual(['buffered', 'limiter, concurrency', 'limiter, both']);
     expect(table.rows[0]).toMatchObject({ cell: 'buffered', measure: 'capacity100' });
   });
 
-  it('has no cell and no row twice, and no row without a cell', () => {
+  it('has unique cells and rows, and a cell for each row', () => {
     const ids = table.cells.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(table.rows.map(({ row }) => row)).size).toBe(table.rows.length);
     expect(table.rows.filter(({ cell }) => !ids.includes(cell))).toEqual([]);
   });
 
-  it('has ours in every cell, and somebody to compare it with', () => {
+  it('has ours and a peer in every cell', () => {
     for (const { id, subjects: names } of table.cells) {
       const roles = names.map((name) => subjects.find((subject) => subject.name === name)?.role);
       expect([id, roles]).toEqual([id, expect.arrayContaining(['ours', 'peer'])]);
@@ -30,7 +30,7 @@ describe('the table', () => {
 });
 
 describe('the rows of rates', () => {
-  it('do not judge what limits nothing', () => {
+  it('do not judge a floor without a limit', () => {
     const obedient = table.cells.filter(({ id }) => id.startsWith('obedient'));
     expect(obedient).toHaveLength(2);
     for (const cell of obedient) expect(cell.subjects).not.toContain('bare promises');

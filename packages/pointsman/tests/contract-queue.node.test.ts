@@ -154,7 +154,7 @@ const errorOf = async (promise: Promise<unknown>): Promise<unknown> => {
   } catch (error) {
     return error;
   }
-  throw new Error('it was not refused');
+  throw new Error('no error was thrown');
 };
 
 /** Waits until the object has this many waiting requests; fails the test otherwise. */

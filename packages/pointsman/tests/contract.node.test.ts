@@ -1,6 +1,6 @@
 /**
- * The one contract of all entries, as they are built: what bounds a wait, what closing does, which options
- * are refused and by what error. Each entry is told the same and has to answer the same, to the word.
+ * The contract that all built entries share: what bounds a wait, what `close` does, which options are rejected and
+ * with which error. Each entry gets the same calls and must give the same results.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,12 +24,12 @@ interface Closable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Something that closes, of which somebody has all. */
+/** A primitive that can be closed, with all of its capacity held. */
 interface Scene {
   readonly object: Closable;
-  /** What has to wait. */
+  /** A request that has to wait. */
   wait(options?: object): Promise<unknown>;
-  /** Gives back what somebody has. */
+  /** Releases what is held. */
   release(): unknown;
 }
 
@@ -38,7 +38,7 @@ interface Subject {
   readonly ClosedError: typeof sync.ClosedError;
   readonly TimeoutError: typeof sync.TimeoutError;
   make(): Promise<Scene>;
-  /** What takes options beside a wait, each to be called with some. */
+  /** Functions other than `wait` that take options; each is called with invalid ones. */
   others(): Promise<((options: never) => unknown)[]>;
 }
 
@@ -234,22 +234,22 @@ const subjects: Subject[] = [
   redisSubject('strict'),
 ];
 
-/** What somebody waits for is pending still. */
+/** The state of a promise that has not settled. */
 const pending = Symbol('pending');
 const stateOf = (promise: Promise<unknown>, ms = 30): Promise<unknown> =>
   Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, pending))]);
 
-/** What it throws, now or later. */
+/** The error that a call throws or rejects with. */
 async function errorOf(call: () => unknown): Promise<unknown> {
   try {
     await call();
   } catch (error) {
     return error;
   }
-  throw new Error('it was not refused');
+  throw new Error('no error was thrown');
 }
 
-/** A signal that this realm knows nothing of. */
+/** An abort signal of another realm. */
 const foreignSignal = () =>
   runInNewContext(`({
     aborted: false,
@@ -268,7 +268,7 @@ const notNumbers = ['1', null, true, 1n, [], {}] as const;
 const shown = ['"1"', 'null', 'true', '1n', 'Array', 'object'];
 
 describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) => {
-  test('a timeout of 0 never waits, others are over in their time, Infinity and more than 24.8 days last', async () => {
+  test('timeout: 0 does not wait, a finite one expires, Infinity and more than 24.8 days do not', async () => {
     const { wait } = await make();
     for (const timeout of [0, 0.5, 5]) {
       const error = await errorOf(() => wait({ timeout }));
@@ -286,7 +286,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     for (const each of waits) await expect(each).rejects.toBe('enough');
   });
 
-  test('what is no timeout is refused', async () => {
+  test('an invalid timeout is rejected', async () => {
     const { wait } = await make();
     const expected = 'timeout must be a number of milliseconds >= 0, got';
     for (const timeout of [-1, -0.5, Number.NaN, Number.NEGATIVE_INFINITY]) {
@@ -301,11 +301,11 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     }
   });
 
-  test('a signal gives up with its reason, of whatever realm', async () => {
+  test('a signal of any realm rejects the wait with its reason', async () => {
     const { wait } = await make();
     for (const reason of [new Error('why'), 'text', null, 0]) {
       expect(await errorOf(() => wait({ signal: AbortSignal.abort(reason) }))).toBe(reason);
-      // Before anything that could be refused for another reason.
+      // An aborted signal comes before every other reason to reject.
       expect(await errorOf(() => wait({ signal: AbortSignal.abort(reason), timeout: 0 }))).toBe(
         reason,
       );
@@ -318,7 +318,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     }
   });
 
-  test('what is no signal is refused', async () => {
+  test('an invalid signal is rejected', async () => {
     const { wait } = await make();
     for (const [i, signal] of notNumbers.entries()) {
       const error = new TypeError(`signal must be an AbortSignal, got ${shown[i]}`);
@@ -326,7 +326,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     }
   });
 
-  test('what are no options, and options that nobody knows, are refused wherever there are any', async () => {
+  test('invalid options and unknown option names are rejected by every function', async () => {
     const { wait } = await make();
     for (const call of [wait as (options: never) => unknown, ...(await others())]) {
       const bad = [null, 1, 'x', () => {}, [], new Map(), new Date(), new AbortController().signal];
@@ -349,14 +349,14 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
   });
 
   test.each([new Error('why'), 'text', '', null, 0, false, { why: 1 }])(
-    'closing with %j refuses with that whoever waits or comes later',
+    'close(%j) rejects waiting and later requests with that reason',
     async (reason) => {
       const { object, wait, release } = await make();
       expect(object.closed).toBe(false);
       const waits = [wait(), wait({}), wait({ timeout: 60_000 })].map((each) =>
         errorOf(() => each),
       );
-      // So that what has to be sent was sent.
+      // By then each request has been sent.
       await stateOf(Promise.race(waits));
       const first = object.close(reason);
       expect(object.closed).toBe(true);
@@ -372,7 +372,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     },
   );
 
-  test('closing without a reason, or with undefined, refuses with a ClosedError', async () => {
+  test('close without a reason, or with undefined, rejects with a ClosedError', async () => {
     for (const reasons of [[], [undefined]]) {
       const { object, wait, release } = await make();
       const waiting = errorOf(() => wait());
@@ -388,7 +388,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
     }
   });
 
-  test('await using closes it, and waits for what is out', async () => {
+  test('await using closes it, and waits for what is held', async () => {
     const { object, wait, release } = await make();
     const disposed = object[Symbol.asyncDispose]();
     expect(object.closed).toBe(true);
@@ -399,7 +399,7 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
   });
 });
 
-test('a method that has lost its object rejects, and says so where the platform would not', async () => {
+test('a method called without its object rejects with an error that names the method', async () => {
   const [{ acquire }, { lock }] = [new sync.Semaphore(1), new sync.Mutex()];
   for (const call of [() => acquire(), () => lock()]) {
     await expect(call()).rejects.toThrow(TypeError);
@@ -422,7 +422,7 @@ test('a method that has lost its object rejects, and says so where the platform 
   }
 });
 
-test('what is granted may be released by a function of its own', async () => {
+test('a grant can be released by its detached release function', async () => {
   const semaphore = new sync.Semaphore(1);
   setTimeout((await semaphore.acquire()).release, 0, 'an argument');
   await semaphore.acquire();
@@ -435,7 +435,7 @@ test('what is granted may be released by a function of its own', async () => {
   }
 });
 
-test('how many may wait is bounded by the same numbers', () => {
+test('maxWaiting accepts the same numbers everywhere', () => {
   const worker = () => expect.unreachable() as never;
   const makers = [
     (maxWaiting: number) => new sync.Semaphore(1, { maxWaiting }),
@@ -454,7 +454,7 @@ test('how many may wait is bounded by the same numbers', () => {
 const errors = ['ClosedError', 'TimeoutError', 'QueueFullError', 'ReentrancyError'] as const;
 
 test.each(['node', 'browser'] as const)(
-  'in a bundle for %s the errors are the same from whichever entry',
+  'in a bundle for %s all entries export the same errors',
   async (platform) => {
     const folder = await mkdtemp(join(tmpdir(), 'pointsman-contract-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 /**
- * The published declarations are whole: all entries compile where nobody skips the check of libraries, whether the
- * types of Node are there, those of a browser, or both, and without the newest types of the language.
+ * The published declarations are complete: all entries compile with `skipLibCheck` off, with the types of Node, those
+ * of a browser or both, and without the newest library types.
  */
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -27,7 +27,7 @@ test.each([
   ['in a browser', anywhere, ['--lib', 'es2022,dom', '--types', '']],
   ['with the types of both', entries, ['--lib', 'es2022,dom', '--types', 'node']],
 ])('%s', async (_, entries, environment) => {
-  // Each entry alone, since what one of them declares would help the others.
+  // Each entry alone, because the declarations of one could complete another.
   const said = await Promise.all(entries.map((entry) => compile(entry, environment)));
   expect(said.join('')).toBe('');
 });

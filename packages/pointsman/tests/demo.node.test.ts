@@ -1,7 +1,6 @@
 /**
- * The demos work as they are started. That of the bridge: in every way to call, its worker moves the
- * labels, and goes on after the page was blocked. That of the pool: all its routes answer, and it ends
- * when it is told to, even if connections are kept.
+ * The demos work as started. Bridge: every way to call moves the labels, also after the page was blocked. Pool: all
+ * routes answer, and the server ends on request although clients keep their connections.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +26,7 @@ async function serve(): Promise<string> {
   return String(address).trim();
 }
 
-test('the server of the bridge outlives requests that make no sense', async () => {
+test('the server of the bridge survives invalid requests', async () => {
   const address = await serve();
   const status = async (path: string) => (await fetch(address + path)).status;
   expect(await status('%')).toBe(400);
@@ -59,14 +58,16 @@ test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 },
   }
 
   await page.click('#block');
-  const told = () => page.textContent('#blocked');
-  await expect.poll(told, { timeout: 10_000 }).toMatch(/waited \d{3,} ms .* the worker continued/);
+  const blocked = () => page.textContent('#blocked');
+  await expect
+    .poll(blocked, { timeout: 10_000 })
+    .toMatch(/waited \d{3,} ms .* the worker continued/);
   const after = await firstPlace();
   await expect.poll(firstPlace, { timeout: 10_000 }).not.toBe(after);
   expect(wrong).toEqual([]);
 });
 
-test('the server of the pool hashes in all its ways, and closes', { timeout: 60_000 }, async () => {
+test('the server of the pool answers on all routes, and closes', { timeout: 60_000 }, async () => {
   const server = start('offload/server.js', '0');
   const [said] = await once(server.stdout, 'data');
   const address = /http:\/\/localhost:\d+/.exec(String(said))?.[0] ?? '';
@@ -86,7 +87,7 @@ test('the server of the pool hashes in all its ways, and closes', { timeout: 60_
   expect(complaint).toMatch(/^Port \d+ is taken/);
   expect(code).toBe(1);
 
-  // Clients that go on asking over connections that are kept do not keep it.
+  // Requests over connections that clients keep do not keep the server running.
   const asking = Array.from({ length: 8 }, async () => {
     for (;;) await ask('pool');
   });

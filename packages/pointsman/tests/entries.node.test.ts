@@ -1,4 +1,4 @@
-/** The entries of the package as it is built for Node: what one makes is known to the others. */
+/** The built entries for Node work together: each accepts objects that another has made. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
-test('what several entries export is the same', () => {
+test('a name exported by several entries is the same object', () => {
   const entries: readonly Record<string, unknown>[] = [task, bridge, pool, redis, diagnostics];
   const met = new Map<string, unknown>();
   const several: string[] = [];
@@ -21,13 +21,13 @@ test('what several entries export is the same', () => {
   expect(several).toContain('transfer');
 });
 
-test('a pool throws the errors that the first entry exports', async () => {
+test('a pool throws the error classes of the main entry', async () => {
   await using threads = new pool.Pool({ threads: 1 });
   const forever = pool.inline(() => new Promise<never>(() => {}));
   await expect(threads.run(forever, [], { timeout: 1 })).rejects.toBeInstanceOf(task.TimeoutError);
 });
 
-test('a program on the command line may have a pool', async () => {
+test('a program given with --eval can use a pool', async () => {
   const program = `
     import { Pool } from 'pointsman/pool';
     const pool = new Pool({ module: 'node:path' });

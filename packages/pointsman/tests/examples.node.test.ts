@@ -1,6 +1,6 @@
 /**
- * The examples of the documentation do what they say: each is compiled and run, and what it prints
- * is what the comments behind its `console.log` calls say, line by line.
+ * The examples in the documentation are correct: each is compiled and run, and its output must equal the comments
+ * behind its `console.log` calls, line by line.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -34,7 +34,7 @@ const entries = {
 };
 
 interface Example {
-  /** Where it is: the file and the line. */
+  /** Its file and line. */
   readonly name: string;
   readonly code: string;
 }
@@ -46,7 +46,7 @@ function filesIn(folder: string, ending: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The blocks that are fenced as `ts`, out of comments or out of text, and that use this package. */
+/** The blocks fenced as `ts`, in comments or text, that use this package. */
 function examplesOf(file: string): Example[] {
   const content = readFileSync(file, 'utf8');
   return [...content.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
@@ -71,7 +71,7 @@ const guides = [
   .flatMap(examplesOf);
 const examples = [...sources, ...guides];
 
-/** What a line of an example says that it prints. */
+/** The output that the comments of an example promise. */
 function promises(code: string): string[] {
   return code
     .split('\n')
@@ -83,7 +83,7 @@ let server: Server;
 
 beforeAll(async () => {
   server = await startServer();
-  // In its first seconds a server grants no locks: they could be held from before a restart.
+  // A server grants no locks in its first seconds, because locks of before a restart could still be held.
   const uptime = async () =>
     Number(/uptime_in_seconds:(\d+)/.exec(String(await server.command('INFO', 'server')))?.[1]);
   await vi.waitFor(async () => expect(await uptime()).toBeGreaterThanOrEqual(6), 20_000);
@@ -100,10 +100,10 @@ function filesOf(code: string): [name: string, code: string][] {
   );
 }
 
-/** Runs its first file within the package, so that it finds what is published and the client libraries. */
+/** Runs the first file inside the package, so that it finds the built package and the client libraries. */
 async function outputOf({ name, code }: Example): Promise<string[]> {
   const folder = mkdtempSync(join(here, '.example-'));
-  // No `onTestFinished`: among concurrent tests it may be that of another.
+  // Not `onTestFinished`: among concurrent tests it may belong to another.
   try {
     const files = filesOf(code);
     for (const [file, text] of files) {
@@ -129,12 +129,12 @@ test('there are examples in the sources', () => {
   expect(sources.length).toBeGreaterThanOrEqual(10);
 });
 
-describe('prints what it says', () => {
+describe('prints what its comments say', () => {
   const named = (some: readonly Example[]) =>
     some.map((example) => [example.name, example] as const);
   const run = async (_: string, example: Example) =>
     expect(await outputOf(example)).toEqual(promises(example.code));
-  // They share keys, so that side by side they would wait for each other.
+  // These examples share keys, so they run one after the other.
   const onRedis = examples.filter(({ code }) => code.includes("from 'pointsman/redis'"));
   const others = examples.filter((example) => !onRedis.includes(example));
 

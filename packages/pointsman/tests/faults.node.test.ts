@@ -1,6 +1,6 @@
 /**
- * The Redis mutex under every fault, in the short form of `make faults`; and the judge, which must
- * find out a lock that breaks its promises.
+ * The Redis mutex under every fault, in the short form of `make faults`, and the judge, which must detect locks that
+ * break their promises.
  */
 import { Semaphore } from 'pointsman';
 import { describe, expect, test } from 'vitest';
@@ -14,11 +14,11 @@ import { tryFault, unbounded, unchecked } from './faults/dist/faults/try.js';
 
 const limit = 60_000;
 
-// Mostly they wait, so some run at the same time; more would be late for want of processors.
+// Trials mostly wait, so some run concurrently; more would be late on two processors.
 const lanes = new Semaphore(4);
 
 describe('the matrix', () => {
-  // A machine that is busy with something else can make one late all the same, so each has a second try.
+  // Load on the machine can delay a trial, so each has a second attempt.
   for (const fault of matrix) {
     test.concurrent(
       `${fault.number} ${fault.name}`,
@@ -41,7 +41,7 @@ describe('the judge', () => {
     return new Set(violations.map(({ kind }) => kind));
   };
 
-  test.concurrent('finds out a lock that does not look whether it is still there', {
+  test.concurrent('detects a lock that does not check whether it still exists', {
     timeout: 4 * limit,
   }, async ({ expect }) => {
     const kinds = await kindsUnder(delayedReplies, unchecked);
@@ -49,7 +49,7 @@ describe('the judge', () => {
     expect(kinds).toContain('token');
   });
 
-  test.concurrent('finds out a lock that believes itself held until it is given back', {
+  test.concurrent('detects a lock that counts as held until it is released', {
     timeout: 4 * limit,
   }, async ({ expect }) => {
     const kinds = await kindsUnder(stoppedHolder, unbounded);
@@ -63,15 +63,15 @@ describe('the judge', () => {
     );
     return judge(parsed).violations.map(({ kind }) => kind);
   };
-  // enter <id> <time> <requested> <token> <guard> <keys>, then what is said of the id at a time
+  // enter <id> <time> <requested> <token> <guard> <keys>, then events of the id, each with its time
   const first = ['enter 1 100 50 7 valid a,b', 'leave 1 200 1'];
 
-  test('has nothing against holders that follow each other', () => {
+  test('accepts holders that follow each other', () => {
     expect(kindsOf(first, ['enter 1 201 60 8 valid b,c', 'leave 1 300 1'])).toEqual([]);
     expect(kindsOf(first, ['enter 1 150 60 8 valid c', 'leave 1 300 1'])).toEqual([]);
   });
 
-  test('counts a holder as valid until its guard last said so', () => {
+  test('counts a holder as valid up to the last time its guard said so', () => {
     const second = ['enter 1 150 60 8 valid b', 'leave 1 300 1'];
     expect(kindsOf(first, second)).toEqual(['overlap']);
     expect(
@@ -81,7 +81,7 @@ describe('the judge', () => {
     expect(kindsOf(['enter 1 100 50 7 valid a,b'], second)).toEqual([]);
   });
 
-  test('sees an overlap behind a shorter holder', () => {
+  test('detects an overlap behind a shorter hold', () => {
     const long = ['enter 1 100 50 7 valid a', 'leave 1 500 1'];
     const short = ['enter 1 501 50 8 valid a', 'leave 1 502 1'];
     const nested = ['enter 2 200 50 7.5 valid a', 'leave 2 210 1', 'enter 3 300 50 7.7 valid a'];
@@ -90,7 +90,7 @@ describe('the judge', () => {
     );
   });
 
-  test('sees a hand-out that is invalid, a silent loss and a revival', () => {
+  test('detects an invalid grant, a loss without a signal, and a hold that becomes valid again', () => {
     expect(kindsOf(['enter 1 100 50 7 invalid a'])).toEqual(['late']);
     expect(kindsOf(['enter 1 100 50 7 overtaken a'])).toEqual([]);
     expect(kindsOf(['enter 1 100 50 7 valid a', 'leave 1 200 0', 'silent 1 300'])).toEqual([
@@ -102,21 +102,22 @@ describe('the judge', () => {
     expect(kindsOf(['enter 1 100 50 7 valid a', 'lost 1 150', 'leave 1 160 0'])).toEqual([]);
   });
 
-  test('sees what the server says against a valid holder', () => {
+  test('detects a server state that contradicts a valid holder', () => {
     const entered = 'enter 1 100 50 7 valid a';
     expect(kindsOf([entered, 'usurped 1 150 given away'])).toEqual(['usurped']);
     expect(kindsOf([entered, 'forgotten 1 150 unknown'])).toEqual(['forgotten']);
     expect(kindsOf(['odd 0 150 an error'])).toEqual(['odd']);
   });
 
-  test('sees tokens that do not grow, once for each pair of holders', () => {
+  test('detects tokens that do not grow, once for each pair of holders', () => {
     expect(kindsOf(first, ['enter 1 201 60 7 valid a,b', 'leave 1 300 1'])).toEqual(['token']);
     expect(kindsOf(first, ['enter 1 201 60 6 valid c', 'leave 1 300 1'])).toEqual([]);
   });
 
-  test('plays a store that is fenced', () => {
+  test('simulates a fenced store', () => {
     const second = ['enter 1 150 60 8 valid a', 'leave 1 160 1'];
-    // The first writes when it leaves, invalid by then; the store refuses it, unless its token is higher.
+    // The first holder writes when it leaves, invalid by then; the store rejects the write unless its token is
+    // higher.
     const late = (token: number) => [`enter 1 100 50 ${token} valid a`, 'leave 1 200 0'];
     const judged = judge([
       parseHistory('one', `${late(7).join('\n')}\n`),
@@ -128,7 +129,7 @@ describe('the judge', () => {
     );
   });
 
-  test('does not take the last line of a killed process for whole', () => {
+  test('ignores the incomplete last line of a killed process', () => {
     const { holds } = parseHistory('killed', 'enter 1 100 50 7 valid a\nleave 1 20');
     expect(holds).toMatchObject([{ id: 1, entered: 100, lastValid: 100 }]);
   });

@@ -1,4 +1,4 @@
-/** `pointsman` as an implementation that the scenarios of `spec/` can be played on. */
+/** `pointsman` as an implementation for the scenarios of `spec/`. */
 import {
   type Capability,
   type Guard,
@@ -107,7 +107,7 @@ export const inOneLoop: Implementation = {
   },
 };
 
-/** No options at all is a path of its own. */
+/** Without any options, `undefined` is passed: it takes a code path of its own. */
 function given<Options extends object>(options: Options): Options | undefined {
   return Object.keys(options).length > 0 ? options : undefined;
 }
@@ -171,7 +171,7 @@ function keyedMutex(keyed: KeyedMutex<string>): Subject {
   };
 }
 
-/** Who wants one key asks for that alone, so that both kinds of requests meet. */
+/** A request for one key passes that key alone, so that both kinds of requests meet. */
 function lockAll(keyed: KeyedMutex<string>): Subject {
   return {
     acquire({ keys: [first = '', ...others] = [], ...request }) {
@@ -275,7 +275,7 @@ function channel(channel: Channel<Value>): Subject {
   };
 }
 
-/** A receiver that gives itself back is closed. */
+/** Releasing a receiver closes it. */
 const held = <Receiver extends { close(): void }>(receiver: Receiver): Guard & Receiver =>
   Object.assign(receiver, { release: () => receiver.close() });
 

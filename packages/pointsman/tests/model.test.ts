@@ -1,6 +1,6 @@
 /**
- * `pointsman` against the reference model: made-up steps are played on the model, and what
- * happens there is the scenario that `pointsman` has to pass.
+ * `pointsman` against the reference model: random steps run on the model, and its outcome becomes the scenario that
+ * `pointsman` has to pass.
  */
 import {
   createModel,
@@ -30,7 +30,7 @@ afterEach(() => {
 const anyActor = fc.constantFrom('A', 'B', 'C', 'D', 'E', 'F');
 const small = fc.integer({ min: 1, max: 4 });
 
-/** What each option may be. */
+/** The values of each option. */
 const options: { [Name in keyof OperationOptions]-?: fc.Arbitrary<unknown> } = {
   key: fc.constantFrom('x', 'y'),
   keys: fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { minLength: 1 }),
@@ -47,9 +47,9 @@ const options: { [Name in keyof OperationOptions]-?: fc.Arbitrary<unknown> } = {
 };
 
 interface Shape {
-  /** How often it comes. */
+  /** Its relative frequency. */
   readonly weight: number;
-  /** Which options it has always, and which sometimes. */
+  /** Options that it always has, and those that it sometimes has. */
   readonly always?: readonly (keyof OperationOptions)[];
   readonly sometimes?: readonly (keyof OperationOptions)[];
 }
@@ -57,7 +57,7 @@ interface Shape {
 const waits: Shape = { weight: 30, sometimes: ['timeout'] };
 const rare: Shape = { weight: 1 };
 
-/** Often enough that queues form, seldom enough that they are not always closed. */
+/** Frequent enough that queues form, rare enough that they are not always closed. */
 const shapes: Record<OperationName, Shape> = {
   acquire: { weight: 40, sometimes: ['permits', 'priority', 'timeout', 'owner'] },
   'try-acquire': { weight: 8, sometimes: ['permits'] },
@@ -121,7 +121,7 @@ function anyOperation(primitive: Primitive): fc.Arbitrary<Operation> {
 
 function anyStep(primitive: Primitive): fc.Arbitrary<Step> {
   const operation = anyOperation(primitive);
-  // A try answers at once and a grant by a promise, so their order within a turn means nothing.
+  // A try answers at once and a grant through a promise, so their order within a turn is undefined.
   const untried = operation.filter((each) => !isTry(primitive, each));
   const together = fc.array(untried, { minLength: 2, maxLength: 4 });
   return fc.oneof(
@@ -160,7 +160,7 @@ function anySetup(primitive: Primitive): fc.Arbitrary<Setup> {
   }
 }
 
-describe.each(primitives)('%s does what the model does', (primitive) => {
+describe.each(primitives)('%s behaves like the model', (primitive) => {
   test.each([
     ['with a signal for every operation', false],
     ['with options only where they are needed', true],

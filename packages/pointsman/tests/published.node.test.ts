@@ -1,6 +1,6 @@
 /**
- * What npm publishes: as small as it can be, nothing that is installed along with it or run by installing it, and the
- * very files that the tests run on.
+ * The package that npm publishes: within its size budget, without dependencies and install scripts, and with the very
+ * files that the tests run on.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -33,10 +33,10 @@ interface Packed {
   readonly files: readonly { readonly path: string; readonly size: number }[];
 }
 
-/** What would be published from a folder: as it stands, or as the build makes it anew. */
+/** What npm would publish from a folder: as it is, or after a build. */
 async function pack(folder: string, ...options: string[]): Promise<Packed> {
   const { stdout } = await run('npm', ['pack', '--dry-run', '--json', ...options], { cwd: folder });
-  // What the build says comes before.
+  // The output of the build comes first.
   return JSON.parse(stdout.slice(stdout.search(/^\[/m)))[0];
 }
 
@@ -46,7 +46,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** The package as it is after cloning the repository, where everything is installed and nothing is built. */
+/** A clone of the repository with dependencies installed and nothing built. */
 function clone(): string {
   const folder = temporaryFolder();
   const made = ['declarations', 'dist', 'jsr', 'scripts.ts', 'tests'];
@@ -70,7 +70,7 @@ test(`the tarball takes at most ${sizeBudget} bytes, in at most ${filesBudget} f
   expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
 });
 
-test('what a clone publishes, each time, is what the tests run on', {
+test('a clone publishes the files that the tests run on, reproducibly', {
   timeout: 120_000,
 }, async () => {
   const folder = clone();
@@ -79,11 +79,11 @@ test('what a clone publishes, each time, is what the tests run on', {
   expect(second.shasum).toBe(first.shasum);
   const built = await pack(here, '--ignore-scripts');
   expect(built.files).toEqual(first.files);
-  // If it differs, `npm run build` has not been run since something was changed.
+  // A difference means that `npm run build` has not run since the last change.
   expect(built.shasum).toBe(first.shasum);
 });
 
-describe('whoever installs it', () => {
+describe('installing the package', () => {
   test('installs nothing else', () => {
     const kinds = [
       'dependencies',

@@ -1,4 +1,4 @@
-/** An application that is bundled into one file has all of `pointsman/redis` in it, its scripts too. */
+/** An application bundled into one file contains all of `pointsman/redis`, its scripts included. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

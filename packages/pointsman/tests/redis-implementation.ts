@@ -1,4 +1,4 @@
-/** `RedisMutex` as an implementation that the scenarios of `spec/` can be played on. */
+/** `RedisMutex` as an implementation for the scenarios of `spec/`. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Capability,
@@ -19,25 +19,25 @@ const capabilities: readonly Capability[] = [
   'drain',
 ];
 
-/** Why it has not the others, by their names. */
+/** Why it lacks the other capabilities, by name. */
 export const lacks: Partial<Record<Capability, string>> = {
-  priority: 'the order is that of arrival among all processes',
-  close: 'its close gives back what is held, so that nothing outlives the connections',
-  drop: 'an abort after the grant comes too late',
+  priority: 'requests of all processes are served in order of arrival',
+  close: 'close releases what is held, so that no lock outlives the connections',
+  drop: 'an abort after the grant is too late',
 };
 
-/** The times of scenarios are real here, and shorter. */
+/** The times of scenarios are real here, multiplied by this factor. */
 const pace = 0.6;
-/** How much later than a timeout its end may come. */
+/** How many milliseconds after its timeout a wait may end. */
 const slack = 25;
 
 let scenarios = 0;
 
-/** Every scenario has a namespace of its own in that of the mutex. */
+/** Every scenario has its own namespace within that of the mutex. */
 export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementation {
   let current = mutex;
   const settle = async () => {
-    // Answers come in the order of the commands, so after one of its own nothing is under way.
+    // Replies arrive in the order of the commands, so after a query's reply no earlier reply is pending.
     for (let i = 0; i < 3; i++) {
       await nextMacrotask();
       await current.query();

@@ -12,7 +12,7 @@ const files = Object.entries(scenarioFiles).filter(([, { primitive }]) =>
   played.includes(primitive),
 );
 
-/** Skipped where a grant takes a round trip, so that whoever gives up in the same turn is first. */
+/** Skipped where a grant takes a round trip: an abort in the same turn comes before the grant. */
 const grantsAtOnce = new Set(['grant, then abort, keeps the lock']);
 
 const ways = (['script', 'pure'] as const).flatMap((handler) =>
@@ -22,7 +22,7 @@ const ways = (['script', 'pure'] as const).flatMap((handler) =>
 let server: Server;
 beforeAll(async () => {
   server = await startServer();
-  // A young server may be one that has lost everything: its first locks would wait for a lease.
+  // A server that has just started may have lost its data, so its first locks would wait for a lease.
   const uptime = async () => String(await server.command('INFO', 'server'));
   await vi.waitFor(async () => expect(await uptime()).toMatch(/^uptime_in_seconds:[1-9]/m), 5_000);
 });

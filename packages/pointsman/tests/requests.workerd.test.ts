@@ -1,7 +1,7 @@
 /**
- * A lock shared by requests in workerd. A request whose promise is resolved from another request
- * must have something of its own pending, or workerd declares that it hangs. A timeout is such a
- * thing, so a lock taken with one works across requests.
+ * A lock shared by requests in workerd. A request whose promise is resolved from another request must have some
+ * operation of its own pending, or workerd reports that it hangs. A timeout counts, so a lock acquired with one works
+ * across requests.
  */
 import { Mutex } from 'pointsman';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the tests on real servers rely on: that the servers and the proxy do what they say. */
+/** The servers and the proxy of the tests work as documented. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type FaultyProxy, startProxy } from './servers/proxy.js';
 import { availableServers, startServer } from './servers/server.js';
 
-/** Whether a process is there; one that has ended and that nobody has asked about is not. */
+/** Whether a process runs; a zombie does not. */
 const alive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -22,7 +22,7 @@ const alive = (pid: number): boolean => {
 };
 
 test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
-  'a server ends with the process that started it, also by %s',
+  'a server ends when the process that started it ends, also by %s',
   async (signal) => {
     const folder = await mkdtemp(join(tmpdir(), 'pointsman-servers-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -56,7 +56,7 @@ test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
   20_000,
 );
 
-test('a server keeps its data over a restart only when it is told to', async () => {
+test('a server keeps its data over a restart only with keepData', async () => {
   const server = await startServer({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   onTestFinished(() => server.stop());
   await server.command('SET', 'key', 'value');
@@ -67,7 +67,7 @@ test('a server keeps its data over a restart only when it is told to', async () 
   expect(availableServers()[0]).toEqual(server.kind);
 });
 
-/** A client of the proxy, the server's end of its connection, and what the client has heard. */
+/** A client of the proxy, the server's side of its connection, and what the client has received. */
 async function throughProxy() {
   const ends: Socket[] = [];
   const listener = createServer((end) => ends.push(end.on('error', () => {}))).listen(
@@ -106,12 +106,12 @@ async function throughProxy() {
   return { proxy: proxy as FaultyProxy, open, serverEnd };
 }
 
-/** Everything here is one process, so what was written has been read a few turns later. */
+/** All runs in one process, so written data has been read a few turns later. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
 }
 
-test('replies that are delayed or held come later, all of them and in order', async () => {
+test('delayed or held replies arrive later, complete and in order', async () => {
   const { proxy, open, serverEnd } = await throughProxy();
   const state = await open();
   const server = await serverEnd(1);
@@ -146,7 +146,7 @@ test('cut() resets both sides', async () => {
   expect(proxy.connections).toBe(0);
 });
 
-test('in a black hole nobody hears anything, not even the end; later connections work', async () => {
+test('in a black hole neither side receives anything, not even the end; later connections work', async () => {
   const { proxy, open, serverEnd } = await throughProxy();
   const before = await open();
   const server = await serverEnd(1);

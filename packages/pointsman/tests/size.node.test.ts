@@ -1,6 +1,6 @@
 /**
- * What an application pays in bytes: the built package, bundled and minified as applications do,
- * and compressed. The table shows each export alone, and what each adds to those before it.
+ * The size of the built package in an application: bundled, minified and compressed. The table shows each export
+ * alone, and what it adds to those before it.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -43,7 +43,7 @@ async function sizeOf(names: readonly string[], entry = 'pointsman'): Promise<Si
   return { minified: code.length, compressed: gzipSync(code, { level: 9 }).length };
 }
 
-/** In the order in which somebody would meet them; the rest comes last. */
+/** In the order of the documentation; the others come last. */
 const primitives = ['Semaphore', 'Mutex', 'KeyedSemaphore', 'KeyedMutex'];
 const others = Object.keys(pointsman).filter((name) => !primitives.includes(name));
 const names = [...primitives, ...others];

@@ -1,7 +1,4 @@
-/**
- * Looks at every answer. Invariant: a wrong answer ends the measurement, so no subject is fast by
- * answering wrongly.
- */
+/** Checks every answer. Invariant: a wrong answer ends the measurement, so no subject is fast by answering wrongly. */
 import {
   bytesOf,
   expectedRect,
@@ -41,7 +38,7 @@ export function rectCheck(wholeNumbers: boolean): Check {
   };
 }
 
-/** The first answer is compared as a whole, the others by their size and their end. */
+/** Compares the first answer as a whole, the others by their size and their end. */
 export function payloadCheck(payload: Payload): Check {
   const { kind, length } = payloads[payload];
   let first = true;

@@ -1,8 +1,7 @@
 /**
- * The worker's side of a session: connects the subject, then carries out orders.
+ * The worker's side of a session: connects the subject, then executes orders.
  *
- * Orders and answers cross on a channel of their own, so that the worker's own messages belong to the
- * subject alone.
+ * Orders and answers use a channel of their own, so that the worker's own messages belong to the subject alone.
  */
 import type { BridgeSubject, Part, WorkerPlace } from '../subject.js';
 import { type Answer, failure, type Order } from './order.js';

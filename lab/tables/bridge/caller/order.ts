@@ -1,4 +1,4 @@
-/** What the calling thread is told to do, and what it answers. Both cross between threads. */
+/** The orders to the calling thread, and its answers. Both cross between threads. */
 import type { Work } from '../work.js';
 
 export interface Order {
@@ -6,14 +6,14 @@ export interface Order {
   readonly warmUpMilliseconds: number;
   readonly samples: number;
   readonly sampleMilliseconds: number;
-  /** So many calls are timed together, where the clock is too coarse for one. */
+  /** The number of calls that are timed together, where the clock is too coarse for one. */
   readonly group: number;
 }
 
 export interface Found {
   /** Calls per second; for single calls microseconds. */
   readonly samples: Readonly<Record<string, readonly number[]>>;
-  /** All that were made, those to warm up too. */
+  /** The number of all calls, those of the warm-up included. */
   readonly calls: number;
 }
 

@@ -32,14 +32,14 @@ const throughputs: Work[] = [
 ];
 
 describe('an order', () => {
-  it.each(throughputs)('%s is carried out in as many samples as it asks for', async (work) => {
+  it.each(throughputs)('%s yields the requested number of samples', async (work) => {
     const { samples, calls } = await perform(orderOf(work), right, false);
     expect(samples[work]?.every((perSecond) => perSecond > 0)).toBe(true);
     expect(samples[work]?.length).toBeLessThanOrEqual(3);
     expect(calls).toBeGreaterThan(0);
   });
 
-  it('counts batches and calls in flight as the calls that they are', async () => {
+  it('counts the calls of a batch and those in flight one by one', async () => {
     let answered = 0;
     const count = () => {
       answered += 1;
@@ -56,12 +56,12 @@ describe('an order', () => {
     }
   });
 
-  it('ends at the first wrong number', async () => {
+  it('fails at the first wrong number', async () => {
     const wrong: Caller = { blocking: { rect: () => ({ ...expectedRect, bottom: 216 }) } };
     await expect(perform(orderOf('call'), wrong, false)).rejects.toThrow('"bottom":216');
   });
 
-  it('takes whole numbers only from who says to cut them', async () => {
+  it('accepts whole numbers only from a subject that declares them', async () => {
     const cut = Object.fromEntries(
       Object.entries(expectedRect).map(([name, value]) => [name, Math.trunc(value)]),
     );
@@ -70,7 +70,7 @@ describe('an order', () => {
     await expect(perform(orderOf('call'), caller, true)).resolves.toBeDefined();
   });
 
-  it('ends at bytes, text and objects that are not as they were sent', async () => {
+  it('fails at bytes, text and objects that differ from those sent', async () => {
     const wrong: Caller = {
       blocking: {
         bytes: (length) => bytesOf(length).slice().fill(0, 3, 4),
@@ -83,14 +83,14 @@ describe('an order', () => {
     }
   });
 
-  it('ends at a batch with fewer answers than calls', async () => {
+  it('fails at a batch with fewer answers than calls', async () => {
     const short: Caller = { batch: () => [rectWithoutPage()], blocking: right.blocking ?? {} };
     await expect(perform(orderOf('batch of 8'), short, false)).rejects.toThrow('1 of 8');
   });
 });
 
 describe('a session', () => {
-  it('refuses a subject that made up answers', async () => {
+  it('rejects a subject that invents answers', async () => {
     const subject: BridgeSubject = {
       name: 'from memory',
       role: 'peer',

@@ -1,9 +1,9 @@
 /**
- * Carries out one order in the calling thread: loops over many calls, timed as a whole.
+ * Executes one order in the calling thread: loops over many calls, timed as a whole.
  *
- * Invariant: the clock is read once per stretch of 0.1 ms, not per call, but for single calls, where
- * the clock is the point: reading it twice costs 0.1 µs, and in a browser it moves in steps of 5 µs. There the median is taken of groups of calls, and only the 99th percentile of single
- * ones.
+ * Invariant: the clock is read once per 0.1 ms, not per call. Single calls are the exception: two readings cost 0.1
+ * µs, and in a browser the clock moves in steps of 5 µs. There the median is taken over groups of calls, and only the
+ * 99th percentile over single ones.
  */
 import { median, quantile } from 'simple-statistics';
 import type { Caller } from '../subject.js';
@@ -13,13 +13,13 @@ import type { Found, Order } from './order.js';
 
 type Call = () => unknown;
 
-/** Does at least so many calls, and says how many they were. */
+/** Makes at least `calls` calls. Returns the number made. */
 type Stretch = (calls: number) => number | Promise<number>;
 
-/** Short, as the next may be a thousand times slower when a busy process takes the other's core. */
+/** Short, because the next stretch may take a thousand times longer if a busy process takes the other core. */
 const stretchMilliseconds = 0.1;
 const mostSingleCalls = 4_000;
-/** Where one call takes longer than a sample, fewer samples must do after this many times the time. */
+/** If one call takes longer than a sample, sampling ends after this multiple of the time, with fewer samples. */
 const mostOverrun = 3;
 
 export async function perform(order: Order, caller: Caller, wholeNumbers: boolean): Promise<Found> {
@@ -41,7 +41,7 @@ function callOf(caller: Caller, work: Work): { readonly call: Call; readonly awa
   const { kind, length } = isPayload(work) ? payloads[work] : { kind: 'rect' as const, length: 0 };
   const called = functions?.[kind];
   if (!functions || !called) throw new Error(`${work}: this subject has no ${kind}`);
-  // Called as a member, as one writes it.
+  // Called as a member, as an application does.
   const of = functions as Required<typeof functions>;
   const calls: Readonly<Record<typeof kind, Call>> = {
     rect: () => of.rect(),
@@ -73,7 +73,7 @@ function oneAfterTheOther(call: Call, check: Check): Stretch {
   };
 }
 
-/** Each of them makes its next call when its last has been answered. */
+/** Each lane makes its next call when its last one is answered. */
 function together(call: Call, check: Check): Stretch {
   const turnsPerStretch = 16;
   return async (calls) => {
@@ -99,7 +99,7 @@ function batches(caller: Caller, size: number, check: Check): Stretch {
   };
 }
 
-/** As any program does now and then; some libraries tidy up only there. */
+/** Returns to the event loop, as any program does now and then; some libraries clean up only there. */
 function toEventLoop(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * The document's cell: the host is a page of headless Chromium that may use shared memory, the worker
- * a web worker of that page.
+ * The document's cell: the host is a page of headless Chromium with shared memory, the worker a web worker of that
+ * page.
  */
 import type { Cell } from '../../../harness/table.js';
 import { findChromium, noChromium, openBrowser } from '../page/browser.js';

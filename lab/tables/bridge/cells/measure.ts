@@ -1,6 +1,6 @@
 /**
- * One subject on one platform: all that it does, in each condition. Each condition has a new worker, so
- * that what a subject learnt in the one does not help it in the other.
+ * Measures one subject on one platform: all of its works, in each condition. Each condition has a new worker, so that
+ * nothing learnt in one carries over to the next.
  */
 import { quantile } from 'simple-statistics';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
@@ -11,7 +11,7 @@ import type { Work } from '../work.js';
 import { orderOf, worksOf } from './orders.js';
 import { descendants, millisecondsBetween, readProcessorTime } from './processor-time.js';
 
-/** A session that is opened anew for each condition. */
+/** A session that is opened for each condition. */
 export interface Side {
   readonly platform: Platform;
   open(): Promise<void>;
@@ -23,7 +23,7 @@ export function measureName(condition: Condition, measure: string): string {
   return `${condition} ${measure}`;
 }
 
-/** What a call of this work takes of the processors. */
+/** The measure of the processor time per call of a work. */
 export function processorTimeName(condition: Condition, work: Work): string {
   return measureName(condition, work === 'call' ? steadyProcessorTime : `${work} processor`);
 }
@@ -57,7 +57,7 @@ export async function measureInAll(
   return { ok: true, samples };
 }
 
-/** What a work gives samples of. */
+/** The measures that a work has samples of. */
 function measuresOf({ sameAs = {} }: BridgeSubject, work: Work): string[] {
   if (work === 'single') return ['p50', 'p99'];
   if (work === 'steady') return [steadyProcessorTime];
@@ -74,11 +74,11 @@ async function measureWorks(
   budget: Budget,
 ): Promise<Record<string, readonly number[]>> {
   const { platform } = side;
-  // In Node the host is this process; of a page it is only the driver.
+  // In Node the host is this process; for a page this process is only the driver.
   const processes =
     platform === 'Node' ? [process.pid] : descendants().filter((id) => !busyProcesses.includes(id));
   const samples: Record<string, readonly number[]> = {};
-  // The first warms up what all have in common, wanted or not.
+  // The first work warms up the code that all share, so it always runs.
   for (const work of new Set<Work>([...firstOf(subject), ...works])) {
     const before = readProcessorTime(processes);
     const startedAt = performance.now();

@@ -1,4 +1,4 @@
-/** What a cell has measured of a subject, and how long each work takes. */
+/** The works that a cell measures of a subject, and the duration of each. */
 
 import type { Condition } from '../../../harness/condition.js';
 import type { Budget } from '../../../harness/table.js';
@@ -10,13 +10,13 @@ import { isPayload, type Work } from '../work.js';
 const callsTimedTogether: Readonly<Record<Platform, number>> = { Chromium: 16, Node: 1 };
 
 interface Amount {
-  /** Of the budget's time to warm up. */
+  /** A multiple of the budget's warm-up. */
   readonly warmUp: number;
   readonly samples: number;
 }
 
-// The first work also warms up the subject and the engine, which takes a second in a browser, and lets
-// it find its way of waiting.
+// The first work also warms up the subject and the engine, which takes a second in a browser. An adaptive subject
+// settles on its way of waiting.
 const first: Amount = { warmUp: 12, samples: 8 };
 const usual: Amount = { warmUp: 0.5, samples: 4 };
 const single: Amount = { warmUp: 0, samples: 3 };
@@ -28,12 +28,12 @@ function amountOf(work: Work): Amount {
   return isPayload(work) ? payload : usual;
 }
 
-/** A page draws sixty times a second, and idle threads use little: both take a while to show. */
+/** A page draws sixty times a second and idle threads use little, so both need more time. */
 const watchedMilliseconds: Partial<Record<Work, number>> = { steady: 200, frames: 500, idle: 500 };
 
 const mostSampleMilliseconds = 50;
 
-/** `frames` needs a page, and says of the processor what `steady` says. */
+/** `frames` needs a page; its processor time is that of `steady`. */
 export function worksOf(subject: BridgeSubject, platform: Platform, condition: Condition): Work[] {
   const hasFrames = platform === 'Chromium' && subject.does.includes('frames');
   return subject.does.filter((work) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { millisecondsBetween, readProcessorTime } from './processor-time.js';
 
 describe('processor time', () => {
-  it('is counted by thread, and not of what has ended in between', () => {
+  it('is counted by thread, without threads that have ended meanwhile', () => {
     const before = new Map([
       ['1/1', 10],
       ['1/2', 500],

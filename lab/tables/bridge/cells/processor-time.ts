@@ -1,8 +1,8 @@
 /**
  * The processor time of processes, from /proc.
  *
- * Invariant: counted from the scheduler's own figures, in nanoseconds, thread by thread; what ended in
- * between is not counted, so no thread may come and go while it is measured.
+ * Invariant: from the scheduler's own counts, in nanoseconds, per thread. Threads that end in between are not counted,
+ * so no thread may start or end during a measurement.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -24,7 +24,7 @@ export function millisecondsBetween(before: ProcessorTime, after: ProcessorTime)
   return [...after].reduce((sum, [thread, time]) => sum + time - (before.get(thread) ?? 0), 0);
 }
 
-/** All that this process has started, and what those have. */
+/** All descendants of this process. */
 export function descendants(): number[] {
   const parents = parentsById();
   return [...parents.keys()].filter((id) => isDescendant(id, parents));
@@ -35,7 +35,7 @@ function parentsById(): Map<number, number> {
   return new Map(
     ids.flatMap((id) => {
       const statistics = readIfThere(`/proc/${id}/stat`);
-      // The command name, in parentheses, may hold spaces; the fields are counted after it.
+      // The command name, in parentheses, may contain spaces; the fields are counted after it.
       const parent = statistics.slice(statistics.lastIndexOf(')') + 2).split(' ')[1];
       return parent === undefined ? [] : [[id, Number(parent)] as const];
     }),

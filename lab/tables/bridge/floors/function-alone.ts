@@ -3,7 +3,7 @@ import type { BridgeSubject } from '../subject.js';
 const subject: BridgeSubject = {
   name: 'the function alone',
   role: 'floor',
-  note: 'Called in the thread where it is: nothing crosses.',
+  note: 'Called in its own thread, without crossing to another.',
   platforms: ['Chromium', 'Node'],
   does: ['call', 'single', 'steady', 'idle'],
   sameAs: {

@@ -1,6 +1,4 @@
-/**
- * A number goes to a second worker and back, and nothing with it: what a way to wait costs in itself.
- */
+/** Sends a number to a second worker and back: the cost of one way to wait, without any payload. */
 import { expectedRect } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
 import { calls } from '../work.js';
@@ -29,7 +27,7 @@ export function memoryPingPong({
   readonly wait: 'sleep' | 'spin';
 }): BridgeSubject {
   const until = wait === 'sleep' ? sleep : spin;
-  const tell = (words: Int32Array, word: number, value: number) => {
+  const wake = (words: Int32Array, word: number, value: number) => {
     Atomics.store(words, word, value);
     if (wait === 'sleep') Atomics.notify(words, word);
   };
@@ -54,7 +52,7 @@ export function memoryPingPong({
         blocking: {
           rect() {
             turn += 1;
-            tell(words, ping, turn);
+            wake(words, ping, turn);
             until(words, pong, turn - 1);
             return expectedRect;
           },
@@ -67,7 +65,7 @@ export function memoryPingPong({
       );
       for (let turn = 1; ; turn++) {
         until(words, ping, turn - 1);
-        tell(words, pong, turn);
+        wake(words, pong, turn);
       }
     },
   };

@@ -1,7 +1,4 @@
-/**
- * The functions that are called. The host counts its answers, so that a subject which says to have
- * made a number of calls can be held to it.
- */
+/** The functions that are called. The host counts its answers, to check the number of calls that a subject reports. */
 
 export interface Rect {
   readonly x: number;
@@ -32,7 +29,7 @@ export interface HostFunctions {
   record(): Parcel;
 }
 
-/** Where the box of the page stands: not on whole pixels, as real boxes do not. */
+/** The position of the page's box: not on whole pixels, like real boxes. */
 export const box = { left: 8.5, top: 16.25, width: 320.75, height: 200.5 } as const;
 
 export const expectedRect: Rect = {
@@ -104,7 +101,7 @@ export function countedFunctions(rect: () => Rect): CountedFunctions {
   return { functions, answered: () => answered };
 }
 
-/** Without a page the same eight numbers, in a new object for each call. */
+/** Without a page: the same eight numbers, in a new object for each call. */
 export function rectWithoutPage(): Rect {
   const { left, top, width, height } = box;
   return {

@@ -1,6 +1,6 @@
 /**
- * The host's side: serves one subject in this thread, has its calls made and compares their number
- * with what was answered here.
+ * The host's side: serves one subject in this thread, has its calls made, and compares their number with the answers
+ * given here.
  */
 import type { Answer, Found, Order } from '../caller/order.js';
 import { perform } from '../caller/perform.js';
@@ -15,7 +15,7 @@ import type {
 } from '../subject.js';
 import { countedFunctions, type Rect } from './functions.js';
 
-/** What differs between a page and Node. */
+/** The parts that differ between a page and Node. */
 export interface Ground {
   readonly platform: Platform;
   rect(): Rect;
@@ -58,7 +58,7 @@ export class Session {
       },
     };
     const ready = session.#next.promise;
-    // A worker that breaks down may leave its host waiting for it.
+    // If a worker fails, its host may wait for it forever.
     const brokenDown = ready.then(() => new Promise<never>(() => {}));
     session.#local = await Promise.race([subject.serve(place), brokenDown]);
     if (!session.#local) await ready;
@@ -112,7 +112,7 @@ function withResolvers(): PromiseWithResolvers {
     resolve = accept;
     reject = refuse;
   });
-  // A worker may break down while nobody waits for it; the next who waits hears of it.
+  // A worker may fail while no call waits for it; the next call that waits gets the error.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }

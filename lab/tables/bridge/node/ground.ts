@@ -6,7 +6,7 @@ import type { Ground } from '../host/session.js';
 import type { Part } from '../subject.js';
 import { nodeThread } from './thread.js';
 
-/** What a worker is given to start with. */
+/** The data that a worker starts with. */
 export interface WorkerTask {
   readonly subject: string;
   readonly part: Part;

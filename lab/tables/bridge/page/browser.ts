@@ -1,8 +1,8 @@
 /**
- * A Chromium that is installed on the machine, without a window, on one subject's page.
+ * An installed Chromium, headless, on one subject's page.
  *
- * Invariant: it is gone when `close` has resolved, and when this process has ended by whatever end: it
- * is driven through a pipe, and ends when nobody holds the other side.
+ * Invariant: the browser has ended when `close` has resolved, and it ends when this process ends for any reason: it is
+ * driven through a pipe and exits when the pipe is closed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ export function findChromium(): string | undefined {
     .find(existsSync);
 }
 
-/** As the program says it, which takes it a moment. */
+/** From the program itself, which takes a moment. */
 export function chromiumVersion(): string | undefined {
   const program = findChromium();
   if (program === undefined) return undefined;
@@ -42,11 +42,11 @@ export interface BrowserPage {
 declare const lab: PageLab;
 
 export async function openBrowser(executablePath: string, subject: string): Promise<BrowserPage> {
-  // Loaded here, as the cells in Node have no use for it.
+  // Imported here, because the cells in Node do not need it.
   const { chromium } = await import('playwright-core');
   const server = await servePage(bundledPage(subject));
-  // A container has no user namespaces for Chromium's sandbox; the page is our own. Without a zygote
-  // the browser waits for its own processes, so that their processor time is seen to be the lab's.
+  // A container has no user namespaces for Chromium's sandbox, and the page is trusted. Without a zygote the browser
+  // starts its own processes, so their processor time counts as the lab's.
   const browser = await chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--no-zygote'],
@@ -79,7 +79,7 @@ export async function openBrowser(executablePath: string, subject: string): Prom
   }
 }
 
-/** Without what the driver puts before and after it. */
+/** The message without the driver's additions. */
 function wordsOf(error: Error): string {
   const [first = ''] = error.message.split('\n');
   return first.replace(/^page\.\w+: (\w*Error: )?/, '');
@@ -90,7 +90,7 @@ function breakdown(page: Page): Promise<never> {
     page.on('pageerror', (error) => reject(new Error(error.message)));
     page.on('crash', () => reject(new Error('the page crashed')));
   });
-  // It may break down while nobody waits for it.
+  // The page may fail while nothing waits for it.
   broken.catch(() => {});
   return broken;
 }

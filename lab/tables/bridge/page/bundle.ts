@@ -1,6 +1,6 @@
 /**
- * Bundles each subject for the page and for its worker, once, before the first round: from the same
- * modules that the cells in Node use, without minifying. A subject's bundle holds no other subject.
+ * Bundles each subject for the page and for its worker, once, before the first round, from the modules that the cells
+ * in Node use and without minifying. A subject's bundle contains no other subject.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { moduleOf } from '../subjects/index.js';
 const compiledTable = fileURLToPath(new URL('../', import.meta.url));
 const bundles = fileURLToPath(new URL('../../../../out/workers/bridge/', import.meta.url));
 
-/** What cannot be bundled says so when its cell runs it; the others are none the worse. */
+/** A subject that cannot be bundled fails when its cell runs; the others are unaffected. */
 export async function bundlePage(name: string): Promise<void> {
   const folder = bundleFolder(name);
   mkdirSync(folder, { recursive: true });
@@ -24,7 +24,7 @@ export async function bundlePage(name: string): Promise<void> {
 }
 
 async function bundle(name: string, folder: string): Promise<void> {
-  // Loaded here, as the processes of the cells have no use for it.
+  // Imported here, because the processes of the cells do not need it.
   const { build } = await import('esbuild');
   const program = (main: string) => ({
     contents: `
@@ -46,7 +46,7 @@ async function bundle(name: string, folder: string): Promise<void> {
   }
 }
 
-/** Where the bundles of a subject lie. */
+/** The folder of a subject's bundles. */
 export function bundledPage(name: string): string {
   const folder = bundleFolder(name);
   if (!existsSync(join(folder, 'page.js'))) {

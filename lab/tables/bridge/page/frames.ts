@@ -1,7 +1,7 @@
-/** How evenly the page can draw: the times between its animation frames. */
+/** How evenly the page draws: the times between its animation frames. */
 
 export interface Gaps {
-  /** Stops counting; the gaps in milliseconds. */
+  /** Stops counting. Returns the gaps in milliseconds. */
   end(): Promise<readonly number[]>;
 }
 
@@ -11,7 +11,7 @@ export function gapsBetweenFrames(): Gaps {
   let ended = () => {};
   let going = true;
   requestAnimationFrame(function frame() {
-    // Not the time that a frame is given, which is when it should have begun.
+    // Not the timestamp passed to the callback, which is when the frame should have begun.
     const now = performance.now();
     if (last !== undefined) gaps.push(now - last);
     last = now;

@@ -1,7 +1,7 @@
 /**
- * The page: the host of a session, directed from outside through `lab`.
+ * The page: the host of a session, controlled from outside through `lab`.
  *
- * What is called reads the place of a box in this page, as the published document does.
+ * The called function reads the position of a box in this page, as in the published document.
  */
 import type { Found, Order } from '../caller/order.js';
 import { box, type Rect } from '../host/functions.js';

@@ -1,4 +1,4 @@
-/** One worker of the page: told by its address what it is. */
+/** A worker of the page. Its address says which part it has. */
 import { obey } from '../caller/obey.js';
 import type { BridgeSubject, Part } from '../subject.js';
 import { type MessageEnd, pageThread } from './thread.js';

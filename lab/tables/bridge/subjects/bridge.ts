@@ -1,4 +1,4 @@
-/** What our subjects share: the bridge of pointsman, with the options that each is about. */
+/** The code that our subjects share: Pointsman's bridge, each with its own options. */
 import type { HostFunctions, Rect } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
 import type { Work } from '../work.js';

@@ -1,4 +1,4 @@
-/** The npm package brings no types. */
+/** The npm package has no types. */
 declare module 'coincident/main' {
   export default function coincident(): {
     readonly Worker: new (url: string, options: WorkerOptions) => Worker & { proxy: object };

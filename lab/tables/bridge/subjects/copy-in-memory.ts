@@ -9,7 +9,7 @@ const waiting = 0;
 const subject: BridgeSubject = {
   name: 'copy in shared memory',
   role: 'peer',
-  note: 'By hand: asked with postMessage; the host copies into shared memory, the worker copies out.',
+  note: 'Hand-written: requests use postMessage; the host copies into shared memory, the worker copies out.',
   platforms: ['Chromium', 'Node'],
   does: bytePayloads,
   async serve({ functions, startWorker }) {

@@ -1,14 +1,14 @@
 /**
  * The five variants of the published document, after its text and its protocol.
  *
- * One shared buffer. Word 0 is the state; words 1 to 8 are the answer as whole numbers; for CBOR byte
- * 4 is the length and the answer begins at byte 5. Requests go through a transferred MessagePort, or
- * are written into word 0: -1 and -2 ask, -99 ends.
+ * One shared buffer. Word 0 is the state; words 1 to 8 are the answer as whole numbers; for CBOR byte 4 is the length
+ * and the answer begins at byte 5. Requests go through a transferred MessagePort, or are written into word 0: -1 and
+ * -2 request, -99 ends.
  *
- * Two things are not the document's. Its host is not published: here it looks at the word again before
- * it waits for the next change, as a host must that shall not miss one. And its worker does not look
- * again when it is woken: a wake-up that belonged to the call before then ends the next call early, with
- * the answer of the call before, once in some ten thousand calls. Here it does look.
+ * Two things differ from the document. Its host is not published; this one checks the word again before it waits for
+ * the next change, or it could miss one. Its worker does not check the word when it is woken, so a wake-up for the
+ * previous call ends the next call early, with the previous answer, about once in ten thousand calls. This worker
+ * checks.
  */
 import type { Rect } from '../host/functions.js';
 import type { BridgeSubject, Caller, HostPlace, Thread } from '../subject.js';
@@ -95,7 +95,7 @@ function serveVariant(
     bytes[cborLengthByte] = encoded.length;
     bytes.set(encoded, cborByte);
   };
-  const tell = () => {
+  const notify = () => {
     Atomics.store(words, state, answered);
     Atomics.notify(words, state);
   };
@@ -106,18 +106,18 @@ function serveVariant(
     if (type === 'port_port__structured') {
       port1.postMessage({ type: 'resolve', reqId, result: functions.rect() });
     } else if (type === 'blocking_start') {
-      tell();
-      void answerMemory(words, answerCustom, answerCbor, tell);
+      notify();
+      void answerMemory(words, answerCustom, answerCbor, notify);
     } else {
       if (type === 'port_sab__custom') answerCustom();
       else answerCbor();
-      tell();
+      notify();
     }
   };
   startWorker().thread.post({ port: port2, buffer }, [port2]);
 }
 
-/** Not in the libraries of TypeScript's ES2023. */
+/** Not in TypeScript's ES2023 libraries. */
 const { waitAsync } = Atomics as unknown as {
   waitAsync(
     words: Int32Array,
@@ -130,7 +130,7 @@ async function answerMemory(
   words: Int32Array,
   answerCustom: () => void,
   answerCbor: () => void,
-  tell: () => void,
+  notify: () => void,
 ): Promise<void> {
   for (;;) {
     const asked = Atomics.load(words, state);
@@ -138,7 +138,7 @@ async function answerMemory(
     if (asked === askCustom || asked === askCbor) {
       if (asked === askCustom) answerCustom();
       else answerCbor();
-      tell();
+      notify();
     }
     const seen = Atomics.load(words, state);
     if (seen !== askCustom && seen !== askCbor && seen !== end) {

@@ -1,9 +1,8 @@
 /**
- * Every subject of the table, in the order in which the report lists them: ours, the variants of the
- * published document, the peers, what is written by hand, the floors.
+ * Every subject of the table, in the order of the report: ours, the variants of the published document, the peers,
+ * hand-written ones, the floors.
  *
- * A peer is added by a file beside this one and its place here. The cells and rows take it up by
- * themselves, each according to what it does.
+ * To add a peer, add a file to this folder and an entry here. The cells and rows include it according to its works.
  */
 import functionAlone from '../floors/function-alone.js';
 import portPingPong from '../floors/port-ping-pong.js';
@@ -28,7 +27,7 @@ import synckit from './synckit.js';
 import synclink from './synclink.js';
 import transferredCopy from './transferred-copy.js';
 
-/** By the name of the module, which a page's bundle imports alone. */
+/** By module name; a page's bundle imports one module. */
 const modules: Readonly<Record<string, BridgeSubject>> = {
   'subjects/pointsman': pointsman,
   'subjects/pointsman-no-spin': pointsmanNoSpin,
@@ -55,9 +54,9 @@ const modules: Readonly<Record<string, BridgeSubject>> = {
 
 export const subjects: readonly BridgeSubject[] = Object.values(modules);
 
-/** Nothing can pass it, as nothing can do without the function; */
+/** No subject can be faster than the function itself; */
 export const lowestFloor = functionAlone.name;
-/** nor this, where both threads have a core and each call crosses alone. */
+/** nor than this, where both threads have a core and each call crosses alone. */
 export const crossingFloor = spinningPingPong.name;
 
 /** The variants of the document, in its order. */

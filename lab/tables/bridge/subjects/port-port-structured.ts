@@ -4,5 +4,5 @@ export default documentVariant({
   name: 'port_port__structured',
   request: 'port',
   codec: 'structured',
-  note: 'Awaited: asked and answered through a MessagePort.',
+  note: 'Awaited: request and answer use a MessagePort.',
 });

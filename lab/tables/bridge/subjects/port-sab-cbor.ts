@@ -4,5 +4,5 @@ export default documentVariant({
   name: 'port_sab__cbor',
   request: 'port',
   codec: 'cbor',
-  note: 'Asked through a MessagePort; answers of up to 255 bytes.',
+  note: 'Requests use a MessagePort; answers have up to 255 bytes.',
 });

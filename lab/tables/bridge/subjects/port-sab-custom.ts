@@ -4,5 +4,5 @@ export default documentVariant({
   name: 'port_sab__custom',
   request: 'port',
   codec: 'custom',
-  note: 'Asked through a MessagePort; answers are cut to whole numbers, as in the document.',
+  note: 'Requests use a MessagePort; answers are truncated to whole numbers, as in the document.',
 });

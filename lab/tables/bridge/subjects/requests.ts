@@ -1,4 +1,4 @@
-/** The functions as requests by name, for what carries messages and knows no calls. */
+/** The functions as requests by name, for transports of messages. */
 import type { HostFunctions } from '../host/functions.js';
 
 export interface Request {
@@ -12,7 +12,7 @@ export function answerOf(functions: HostFunctions, { name, length }: Request): u
 
 type AnyAnswer = never;
 
-/** Whoever asks says by the answer's type whether that blocks. */
+/** `ask` determines by the type of its answer whether the functions block. */
 export function requests<Answer>(ask: (request: Request) => Answer) {
   return {
     rect: () => ask({ name: 'rect', length: 0 }) as AnyAnswer,

@@ -4,5 +4,5 @@ export default documentVariant({
   name: 'sab_sab__cbor',
   request: 'memory',
   codec: 'cbor',
-  note: 'Asked through shared memory; answers of up to 255 bytes.',
+  note: 'Requests use shared memory; answers have up to 255 bytes.',
 });

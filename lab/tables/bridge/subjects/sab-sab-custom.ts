@@ -4,5 +4,5 @@ export default documentVariant({
   name: 'sab_sab__custom',
   request: 'memory',
   codec: 'custom',
-  note: 'Asked through shared memory; answers are cut to whole numbers, as in the document.',
+  note: 'Requests use shared memory; answers are truncated to whole numbers, as in the document.',
 });

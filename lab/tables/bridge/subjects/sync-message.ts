@@ -13,7 +13,7 @@ const subject: BridgeSubject = {
   name: 'sync-message',
   role: 'peer',
   package: 'sync-message',
-  note: 'Carries JSON, so no bytes. The worker asks with postMessage and reads the answer.',
+  note: 'Carries JSON, so no bytes. Requests use postMessage; the worker reads the answer from shared memory.',
   platforms: ['Chromium'],
   does: [...calls, ...jsonPayloads],
   sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },

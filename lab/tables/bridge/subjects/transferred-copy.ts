@@ -4,7 +4,7 @@ import { bytePayloads } from '../work.js';
 const subject: BridgeSubject = {
   name: 'postMessage, transferring a copy',
   role: 'peer',
-  note: 'Awaited. By hand: the host copies the bytes and gives the copy away.',
+  note: 'Awaited. Hand-written: the host copies the bytes and transfers the copy.',
   platforms: ['Chromium', 'Node'],
   does: bytePayloads,
   async serve({ functions, startWorker }) {

@@ -1,4 +1,4 @@
-/** A subject in another language: its program does the rest. */
+/** A subject in another language, whose program does the measurement. */
 import type { Measurement } from '../../../harness/table.js';
 import { foreignSubjects } from '../subjects/index.js';
 import { onServer } from './on-server.js';

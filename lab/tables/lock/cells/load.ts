@@ -1,4 +1,4 @@
-/** The commands that some turns cost, per turn. */
+/** The number of commands per turn. */
 import type { Redis } from 'ioredis';
 import { commandsExecuted, commandsSent } from '../commands.js';
 
@@ -7,7 +7,7 @@ export interface Load {
   readonly executed: number;
 }
 
-/** Counts what happens during the work, apart from what is known to be the work's own. */
+/** Counts the commands during the work, without those of the work itself. */
 export async function loadOf(
   control: Redis,
   work: () => Promise<{ readonly turns: number; readonly ownCommands: number }>,
@@ -16,7 +16,7 @@ export async function loadOf(
   const sentBefore = commandsSent();
   const { turns, ownCommands } = await work();
   const sent = commandsSent() - sentBefore;
-  // The server counts the first question only when it has answered it.
+  // The server counts the first INFO only after it has replied.
   const executed = (await commandsExecuted(control)) - executedBefore - 1;
   return { sent: (sent - ownCommands) / turns, executed: (executed - ownCommands) / turns };
 }

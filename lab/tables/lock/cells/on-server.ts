@@ -1,6 +1,4 @@
-/**
- * A subject and the run's server, which is empty when a cell begins.
- */
+/** Runs a subject on the run's server, which is empty at the beginning of a cell. */
 import type { Redis } from 'ioredis';
 import { type Address, announcedAddress } from '../../../harness/redis-server.js';
 import type { LockClient, LockSubject } from '../subject.js';

@@ -1,6 +1,6 @@
 /**
- * Several processes with ten tasks each want the same keys: a queue inside one process does not help
- * any more. All settings in turn, with the same processes.
+ * Several processes with ten tasks each compete for the same keys, where a queue inside one process is not enough. All
+ * settings in turn, with the same processes.
  */
 import type { Cell } from '../../../harness/table.js';
 import { commandsExecuted } from '../commands.js';
@@ -10,10 +10,10 @@ import { fastestSubjects, handOverInProcess } from '../subjects/index.js';
 import { onServer } from './on-server.js';
 
 const warmUp: Setting = { processes: mostProcesses, keySet: '3/5', pauseMilliseconds: 0 };
-/** By then the engine has compiled what a turn runs, in each process. */
+/** After this time the engine has compiled the code of a turn in each process. */
 const warmUpMilliseconds = 2_000;
 
-/** How many times the budget a setting takes. */
+/** The duration of a setting, as a multiple of the budget. */
 const longer = 1.5;
 
 export const processesCell: Cell = {
@@ -30,9 +30,9 @@ export const processesCell: Cell = {
         warmUpMilliseconds: budget.warmupMilliseconds / 2,
         milliseconds: budget.measureMilliseconds * longer,
       };
-      // The processes are new, and what they do first says nothing of them.
+      // The processes are new, so their first turns are not representative.
       for (const setting of [warmUp, ...settings]) {
-        // Without a server they cannot exclude each other, and one alone shows the most there is.
+        // Without a server they cannot exclude each other. One process alone shows the upper bound.
         const working = name === handOverInProcess.name ? 1 : setting.processes;
         const executedBefore = await commandsExecuted(control);
         const { sent, turns, ...found } = await processes.run(

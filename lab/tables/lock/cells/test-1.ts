@@ -1,6 +1,6 @@
 /**
- * One task alone, which warms up the subject; then the document's test 1 on each of its key sets,
- * again and again until the budget is spent, and at least once. Only those key sets that are wanted.
+ * One task alone, which warms up the subject; then the document's test 1 on each requested key set, at least once and
+ * until the budget is spent.
  */
 import type { Budget, Cell, IsWanted } from '../../../harness/table.js';
 import type { LockClient } from '../subject.js';
@@ -54,7 +54,7 @@ function isDue({ name }: KeySet, isWanted: IsWanted): boolean {
   return figures.some((figure) => isWanted(`${name} ${figure}`));
 }
 
-/** So many repetitions pass before the code of every subject is compiled; a program does more. */
+/** The repetitions after which the code of every subject is compiled; a program does more. */
 const warmUps = 20;
 
 async function uncontended(client: LockClient, budget: Budget): Promise<number[]> {

@@ -10,7 +10,7 @@ import { foreignNamed } from './foreign.js';
 import { loadOf } from './load.js';
 import { withClient } from './on-server.js';
 
-/** How many times the budget a key set takes. */
+/** The duration of a key set, as a multiple of the budget. */
 const longer = 2.5;
 const turnsToWarmUp = 100;
 

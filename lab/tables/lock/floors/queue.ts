@@ -1,13 +1,10 @@
-/**
- * A queue of this process alone: hands a turn on in the order of asking. It is what the floors of
- * this table are made of; no server knows of it.
- */
+/** A queue within this process, in order of arrival. The floors of this table use it; no server is involved. */
 export class Queue {
   #isHeld = false;
   readonly #waiting: (() => void)[] = [];
   #next = 0;
 
-  /** Whether somebody had to be waited for. */
+  /** Enters the queue. Returns whether it had to wait. */
   async enter(): Promise<boolean> {
     const mustWait = this.#isHeld;
     if (mustWait) await new Promise<void>((resolve) => this.#waiting.push(resolve));

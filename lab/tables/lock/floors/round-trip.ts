@@ -2,11 +2,11 @@ import { defineSubject } from '../subject.js';
 import { connectIoredis } from '../subjects/clients.js';
 import { Queue } from './queue.js';
 
-/** What the server answers is empty: nothing is locked, and so nothing is looked up. */
+/** The reply of the server is empty: it neither locks nor looks up anything. */
 export default defineSubject({
   name: 'a PING per hand-over',
   role: 'floor',
-  note: 'The same queue with a PING to the server at each hand-over, and one more where nobody had to wait: the floor of a lock that hands over through the server.',
+  note: 'The same queue with a PING to the server at each hand-over, and one more for a turn that did not wait: the floor of a lock that hands over through the server.',
   async connect(address) {
     const redis = await connectIoredis(address);
     const queue = new Queue();

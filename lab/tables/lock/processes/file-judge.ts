@@ -1,9 +1,8 @@
 /**
- * The judge of several processes: they count in one file, kept in memory by the system.
+ * The judge of several processes: they count in one file, which the system keeps in memory.
  *
- * Invariant: whoever comes in reads whether another is inside, and how many turns there were; whoever
- * goes out writes that number, and one more. Two that are inside together see each other, or one
- * update is lost: the file then tells of too few turns.
+ * Invariant: at its begin a turn reads whether another is running, and the number of turns; at its end it writes that
+ * number plus one. Two concurrent turns see each other, or one update is lost and the file has too few turns.
  */
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
 
@@ -13,10 +12,10 @@ const turns = 1;
 export class FileJudge {
   readonly #file: number;
   readonly #cells = new Int32Array(2);
-  /** Turns that began while another was inside, as seen from here. */
+  /** Turns that began during another, as observed by this process. */
   intruders = 0;
 
-  /** The file of a run in which nobody was inside yet. */
+  /** Creates the file for a run. */
   static prepare(path: string): void {
     writeFileSync(path, new Int32Array(2));
   }

@@ -1,4 +1,4 @@
-/** One process of a cell: ten tasks that lock, come in and unlock until they are stopped. */
+/** One process of a cell: ten tasks that lock and unlock until they are stopped. */
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandsSent } from '../commands.js';
@@ -15,18 +15,18 @@ import {
 } from './shared.js';
 
 const { subject, address, tally }: Orders = JSON.parse(process.argv[2] ?? '');
-// Two commands may come in one turn of a busy event loop.
+// Two commands may arrive in one turn of a busy event loop.
 const commands = on(process, 'message');
 const client = await lockSubjectNamed(subject).connect(address);
 process.send?.('ready');
 for (;;) {
-  const command = await told();
+  const command = await nextCommand();
   if (command.name !== 'begin') break;
   process.send?.(await run(command.setting));
 }
 process.exit();
 
-async function told(): Promise<Command> {
+async function nextCommand(): Promise<Command> {
   const { value } = await commands.next();
   return value[0];
 }
@@ -55,11 +55,11 @@ async function run(setting: Setting): Promise<Report> {
   }
 
   const tasks = Promise.all(Array.from({ length: tasksPerProcess }, task));
-  await Promise.race([told(), tasks]);
+  await Promise.race([nextCommand(), tasks]);
   const before = turns;
   const startedAt = performance.now();
   phase = 'measured';
-  await Promise.race([told(), tasks]);
+  await Promise.race([nextCommand(), tasks]);
   const perSecond = (1_000 * (turns - before)) / (performance.now() - startedAt);
   phase = 'over';
   await tasks;

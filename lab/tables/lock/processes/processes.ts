@@ -1,4 +1,4 @@
-/** Directs the processes of a cell through one setting after the other. */
+/** Controls the processes of a cell through one setting after the other. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export interface Found {
   readonly fairness: number;
   /** Commands sent in the whole run. */
   readonly sent: number;
-  /** Turns taken in the whole run, with those before and after the measured part. */
+  /** Turns in the whole run, including those before and after the measured part. */
   readonly turns: number;
 }
 
@@ -41,10 +41,10 @@ export class Processes {
   }
 
   async ready(): Promise<void> {
-    await Promise.all(this.#children.map(heard));
+    await Promise.all(this.#children.map(nextMessage));
   }
 
-  /** `working` of the setting's processes work, the others stand by. */
+  /** Runs a setting: `working` of its processes work, the others are idle. */
   async run(
     setting: Setting,
     working: number,
@@ -53,15 +53,15 @@ export class Processes {
     FileJudge.prepare(this.#tally);
     const judge = new FileJudge(this.#tally);
     const children = this.#children.slice(0, working);
-    const tell = (command: Command) => {
+    const send = (command: Command) => {
       for (const child of children) child.send(command);
     };
-    const answers = Promise.all(children.map(heard)) as Promise<Report[]>;
-    tell({ name: 'begin', setting });
+    const answers = Promise.all(children.map(nextMessage)) as Promise<Report[]>;
+    send({ name: 'begin', setting });
     await Promise.race([sleep(warmUpMilliseconds), answers]);
-    tell({ name: 'measure' });
+    send({ name: 'measure' });
     await Promise.race([sleep(milliseconds), answers]);
-    tell({ name: 'end' });
+    send({ name: 'end' });
     const reports = await within(
       patienceMilliseconds,
       answers,
@@ -85,8 +85,8 @@ export class Processes {
   }
 }
 
-/** The next that a process says. It has failed if it ends before. */
-function heard(child: ChildProcess): Promise<unknown> {
+/** The next message of a process. Rejects if the process ends first. */
+function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, fail) => {
     const ended = (code: number | null) => fail(new Error(`a process ended with code ${code}`));
     child.once('exit', ended);

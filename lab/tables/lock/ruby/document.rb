@@ -1,8 +1,8 @@
-# The document's tests 1 and 2 with its own library, redis-em-mutex, in fibers on EventMachine: the same
-# work as workloads/take-turns.ts and workloads/write-and-read.ts, by the same key sets.
+# The document's tests 1 and 2 with its own library, redis-em-mutex, in fibers on EventMachine: the same work as
+# workloads/take-turns.ts and workloads/write-and-read.ts, by the same key sets.
 #
-# Prints one line of JSON: samples by measure. Invariant: it ends with an error, and prints no figures,
-# if two were inside at once, if a turn was lost, or if a value read is not the one written.
+# Prints one line of JSON: samples by measure. Invariant: it ends with an error, and prints no figures, if two turns
+# overlap, if a turn is lost, or if a value read differs from the one written.
 
 require 'json'
 require 'optparse'
@@ -22,7 +22,7 @@ $LOAD_PATH.unshift(*Dir[File.join(options.fetch(:gems), 'gems', '*', 'lib')])
 begin
   require 'em-synchrony'
   require 'redis'
-  # The driver says at each start that it will be gone from the next version of the gem.
+  # The driver warns at each start that the next version of the gem removes it.
   Redis.silence_deprecations = true if Redis.respond_to?(:silence_deprecations=)
   require 'redis/connection/synchrony'
   require 'redis-em-mutex'
@@ -40,7 +40,7 @@ def now
   Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
 
-# Exactly one inside, and none lost.
+# Exactly one at a time, and none lost.
 class Judge
   attr_reader :turns
 
@@ -50,7 +50,7 @@ class Judge
   end
 
   def turn
-    abort "let somebody in while another was inside" unless @inside.zero?
+    abort "granted a turn while another turn was running" unless @inside.zero?
     @inside += 1
     yield if block_given?
     @turns += 1
@@ -58,7 +58,7 @@ class Judge
   end
 end
 
-# Runs the block in so many fibers at once, until all have ended.
+# Runs the block in that many concurrent fibers, until all have ended.
 def in_fibers(count)
   caller = Fiber.current
   left = count
@@ -136,7 +136,7 @@ def write_and_read(pool, size, redis, seconds)
 end
 
 EM.epoll
-# A timer that was called off counts until it would have fired.
+# A cancelled timer counts until it would have fired.
 EM.set_max_timers(5_000_000)
 EM.synchrony do
   Redis::EM::Mutex.setup(

@@ -16,7 +16,7 @@ export interface Orders {
 export interface Report {
   readonly succeeded: number;
   readonly failures: number;
-  /** Keys that were never had. */
+  /** Keys that it never locked. */
   readonly givenUp: number;
 }
 
@@ -44,7 +44,7 @@ await mutex.close();
 redis.disconnect();
 process.disconnect?.();
 
-/** False when the lock could not be had in time. */
+/** Returns false if the lock was not granted in time. */
 async function visited(key: string): Promise<boolean> {
   try {
     const guard = await mutex.lock(key, { timeout: sleepMilliseconds });

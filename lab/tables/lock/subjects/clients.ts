@@ -1,4 +1,4 @@
-/** Connections of the two client libraries, open before anything is timed. */
+/** Connections of the two client libraries, opened before any timing. */
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import type { Address } from '../../../harness/redis-server.js';

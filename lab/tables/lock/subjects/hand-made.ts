@@ -12,11 +12,11 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`;
 
-/** What many write by hand: the pattern in the documentation of the command SET. */
+/** A common hand-written lock: the pattern in the documentation of the command SET. */
 export default defineSubject({
   name: 'hand-made SET NX PX',
   role: 'peer',
-  note: 'A poll every 2 ms, and a script that deletes what is still ours; several keys one after the other, sorted.',
+  note: 'A poll every 2 ms, and a script that deletes the key if it is still ours; several keys one after the other, sorted.',
   async connect(address) {
     const redis = await connectIoredis(address);
     const sha = String(await redis.script('LOAD', release));

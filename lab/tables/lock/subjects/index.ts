@@ -1,11 +1,10 @@
 /**
- * Every subject of the table, in the order in which the report lists them: ours, the published
- * document's own library, its algorithm in TypeScript, what is written by hand, the peers (each
- * with its defaults and in its fastest setting), the floors.
+ * Every subject of the table, in the order of the report: ours, the published document's own library, its algorithm in
+ * TypeScript, a hand-written lock, the peers (each with its defaults and in its fastest setting), the floors.
  *
- * Not here: locks in other languages than ours and the document's.
+ * Not included: locks in other languages than ours and the document's.
  *
- * A peer is added by a file beside this one and its place here. The cells take it up by themselves.
+ * To add a peer, add a file to this folder and an entry here. The cells include it.
  */
 import type { Subject } from '../../../harness/table.js';
 import handOverInProcess from '../floors/hand-over-in-process.js';
@@ -29,10 +28,7 @@ import simpleRedisMutex from './simple-redis-mutex.js';
 
 const ours = [pointsmanLocal, pointsmanStrict, pointsmanPure];
 
-/**
- * As one would set them for speed. Some have nothing to set, and simple-redis-mutex is fastest with
- * its defaults.
- */
+/** Peers in their fastest settings. Some have no settings, and simple-redis-mutex is fastest with its defaults. */
 const fastestPeers = [
   publishedAlgorithm,
   handMade,
@@ -49,7 +45,7 @@ export const fastestSubjects: readonly LockSubject[] = [...ours, ...fastestPeers
 
 export const contenders: readonly LockSubject[] = [...fastestSubjects, ...peersWithDefaults];
 
-/** Peers in another language, which do the document's tests in programs of their own. */
+/** Peers in another language, whose own programs do the document's tests. */
 export const foreignSubjects: readonly ForeignSubject[] = [scriptHandler, pureHandler];
 
 export { handOverInProcess, roundTrip };

@@ -2,5 +2,5 @@ import { definePointsman } from './pointsman.js';
 
 export default definePointsman(
   'pointsman local',
-  'Its defaults: while nobody elsewhere waits, the tasks of one process hand the lock to each other.',
+  'Its defaults: while no other process waits, the tasks of one process hand the lock to each other.',
 );

@@ -2,6 +2,6 @@ import { definePointsman } from './pointsman.js';
 
 export default definePointsman(
   'pointsman pure',
-  'Without scripts: its transactions are WATCH and MULTI; hands over in the process as the first does.',
+  'Without scripts: transactions use WATCH and MULTI. Tasks of one process hand the lock over as in the first.',
   { handler: 'pure' },
 );

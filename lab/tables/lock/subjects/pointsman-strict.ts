@@ -2,6 +2,6 @@ import { definePointsman } from './pointsman.js';
 
 export default definePointsman(
   'pointsman strict',
-  'Each hand-over goes through the server, in the order of asking across all clients.',
+  'Each hand-over goes through the server, in the order of requests across all clients.',
   { mode: 'strict' },
 );

@@ -1,4 +1,4 @@
-/** What the subjects of ours share: each is the mutex as a program makes it, with its own options. */
+/** The code that our subjects share: the mutex as a program makes it, each with its own options. */
 import type { RedisMutexOptions } from 'pointsman/redis';
 import { defineSubject } from '../subject.js';
 import { connectIoredis } from './clients.js';

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { defineSubject } from '../subject.js';
 import { connectIoredis } from './clients.js';
 
-/** Long enough that no run outlives it, as in the document. */
+/** Longer than any run, as in the document. */
 const expiryMilliseconds = 10_000_000;
 const channel = 'published-algorithm:unlocked';
 
-/** Takes all keys or none; answers with the shortest time for which one of them stays taken. */
+/** Takes all keys or none. Returns the shortest remaining lifetime of the keys that are taken. */
 const lockScript = `
 local pairs = {}
 for index, key in ipairs(KEYS) do
@@ -35,17 +35,17 @@ if #ours > 0 then
 end
 return #ours`;
 
-/** One that asks for keys, from its first attempt to its last. */
+/** A request for keys, from its first attempt to its last. */
 interface Waiter {
-  /** A key was given back since the attempt that is under way began. */
+  /** Whether a key was released since the current attempt began. */
   isCalled: boolean;
   wake: () => void;
 }
 
 /**
- * The algorithm of the published document's own library in TypeScript: all keys at once by MSETNX, one
- * channel for all, on which an unlock names its keys; of each key the process wakes the first that
- * asks for it, who tries again and may lose.
+ * The algorithm of the published document's own library in TypeScript: all keys at once by MSETNX, and one channel for
+ * all, on which an unlock publishes its keys. For each key the process wakes its first waiter, which tries again and
+ * may fail.
  */
 export default defineSubject({
   name: 'the published algorithm',
@@ -87,7 +87,7 @@ export default defineSubject({
       }
     }
 
-    /** Until it is called, or until a holder's lock has expired. */
+    /** Resolves when a key was released, or when a holder's lock has expired. */
     function wait(waiter: Waiter, milliseconds: number): Promise<void> {
       return new Promise((resolve) => {
         const timer = setTimeout(resolve, milliseconds);

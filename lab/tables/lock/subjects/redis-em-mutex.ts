@@ -1,6 +1,6 @@
 /**
- * The published document's own library, in Ruby, where it is to be had: `make ruby` installs it.
- * Its program does both tests by itself, on the server that it is given.
+ * The published document's own library, in Ruby, if installed: `make ruby` installs it. Its program does both tests
+ * itself, on the given server.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ function withHandler(handler: 'script' | 'pure'): ForeignSubject {
   return {
     name: `redis-em-mutex, ${handler} handler`,
     role: 'peer',
-    note: "The document's own library, in Ruby on EventMachine; this lab's programs of the same two tests.",
+    note: "The document's own library, in Ruby on EventMachine, with this lab's program of the two tests.",
     async measure(test, { host, port }: Address, milliseconds): Promise<Measurement> {
       const lacking = whatIsLacking();
       if (lacking !== undefined) {

@@ -12,7 +12,7 @@ export default defineSubject({
     return {
       async lock(keys) {
         const held: InstanceType<typeof Mutex>[] = [];
-        // One order for all, as two that lock the same keys the other way round would wait for ever.
+        // Sorted, because two clients that lock the same keys in different orders could deadlock.
         for (const key of keys.toSorted()) {
           const mutex = new Mutex(redis, key, {
             acquireTimeout: Number.POSITIVE_INFINITY,

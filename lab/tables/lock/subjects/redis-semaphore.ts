@@ -5,14 +5,14 @@ export default defineSubject({
   name: 'redis-semaphore',
   role: 'peer',
   package: 'redis-semaphore',
-  note: 'Its Mutex with its defaults (retries after 10 ms), waiting as long as it takes; several keys one after the other, sorted.',
+  note: 'Its Mutex with its defaults (retries after 10 ms), without a time limit; several keys one after the other, sorted.',
   async connect(address) {
     const { Mutex } = await import('redis-semaphore');
     const redis = await connectIoredis(address);
     return {
       async lock(keys) {
         const held: InstanceType<typeof Mutex>[] = [];
-        // One order for all, as two that lock the same keys the other way round would wait for ever.
+        // Sorted, because two clients that lock the same keys in different orders could deadlock.
         for (const key of keys.toSorted()) {
           const mutex = new Mutex(redis, key, { acquireTimeout: Number.POSITIVE_INFINITY });
           await mutex.acquire();

@@ -7,7 +7,7 @@ export default defineSubject({
   name: 'redlock, 1 ms retries',
   role: 'peer',
   package: 'redlock',
-  note: 'Retries after 1 ms, give or take 1.',
+  note: 'Retries after 1 ± 1 ms.',
   async connect(address) {
     const { default: Redlock } = await import('redlock');
     const redis = await connectIoredis(address);

@@ -1,4 +1,4 @@
-/** The npm package has types, and its `exports` do not name them. */
+/** The npm package has types, but its `exports` do not include them. */
 declare module 'redlock' {
   import type { Redis } from 'ioredis';
 

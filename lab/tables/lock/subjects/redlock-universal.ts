@@ -5,7 +5,7 @@ export default defineSubject({
   name: 'redlock-universal',
   role: 'peer',
   package: 'redlock-universal',
-  note: 'Its LockManager with its defaults (retries after 100 ms), with as many retries as it takes; acquireLock for one key, acquireBatch for several.',
+  note: 'Its LockManager with its defaults (retries after 100 ms), without a limit on retries; acquireLock for one key, acquireBatch for several.',
   async connect(address) {
     const { IoredisAdapter, LockManager } = await import('redlock-universal');
     const redis = await connectIoredis(address);

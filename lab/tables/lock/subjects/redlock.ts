@@ -7,7 +7,7 @@ export default defineSubject({
   name: 'redlock',
   role: 'peer',
   package: 'redlock',
-  note: 'Its defaults (retries after 200 ms, give or take 100), with as many retries as it takes.',
+  note: 'Its defaults (retries after 200 ± 100 ms), without a limit on retries.',
   async connect(address) {
     const { default: Redlock } = await import('redlock');
     const redis = await connectIoredis(address);

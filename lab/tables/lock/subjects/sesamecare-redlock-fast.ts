@@ -7,7 +7,7 @@ export default defineSubject({
   name: '@sesamecare-oss/redlock, 1 ms retries',
   role: 'peer',
   package: '@sesamecare-oss/redlock',
-  note: 'Retries after 1 ms, give or take 1.',
+  note: 'Retries after 1 ± 1 ms.',
   async connect(address) {
     const { Redlock } = await import('@sesamecare-oss/redlock');
     const redis = await connectIoredis(address);

@@ -7,7 +7,7 @@ export default defineSubject({
   name: '@sesamecare-oss/redlock',
   role: 'peer',
   package: '@sesamecare-oss/redlock',
-  note: 'Its defaults (retries after 200 ms, give or take 100), with as many retries as it takes.',
+  note: 'Its defaults (retries after 200 ± 100 ms), without a limit on retries.',
   async connect(address) {
     const { Redlock } = await import('@sesamecare-oss/redlock');
     const redis = await connectIoredis(address);

@@ -1,6 +1,6 @@
 /**
- * Before anything is timed: turns that last a round trip to the server, so that whoever comes in
- * too early is certain to be seen.
+ * Runs before any timing: turns that last a round trip to the server, so that a turn that begins too early is always
+ * detected.
  */
 import type { Redis } from 'ioredis';
 import { Judge } from '../judge.js';

@@ -1,11 +1,11 @@
 /**
- * The document's key sets: n of 2n - 1 keys, drawn afresh for every turn.
+ * The document's key sets: n of 2n - 1 keys, drawn anew for every turn.
  *
- * Invariant: any two such sets have a key in common, so all turns exclude each other; the sets
- * differ only in how many keys a lock has and how often it is the same as the one before.
+ * Invariant: any two such sets share a key, so all turns exclude each other. The sets differ only in the number of
+ * keys and in how often two locks in a row have the same keys.
  */
 export interface KeySet {
-  /** As the document prints it. */
+  /** Its name in the document. */
   readonly name: string;
   readonly size: number;
 }

@@ -1,9 +1,9 @@
 /**
- * The document's test 1: ten tasks share 1,000 turns. Each takes the next, locks, counts it and
- * unlocks, without a pause.
+ * The document's test 1: ten tasks share 1,000 turns. Each takes the next, locks, counts it and unlocks, without a
+ * pause.
  *
- * The count is read before an `await` and written after it, so that two inside at once would lose
- * one; the document's own turn is the bare increment.
+ * The count is read before an `await` and written after it, so that two concurrent turns would lose one; the
+ * document's own turn is a plain increment.
  */
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';

@@ -1,4 +1,4 @@
-/** Nobody else is there: one task locks one key and unlocks it, again and again. */
+/** No contention: one task locks and unlocks one key repeatedly. */
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';
 

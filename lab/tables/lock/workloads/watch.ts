@@ -1,6 +1,4 @@
-/**
- * Ends work that would never end: a subject that lost a waiter has failed, and says after how much.
- */
+/** Ends work that would hang: a subject that lost a waiter has failed, and the error says how far it got. */
 export async function within<Result>(
   milliseconds: number,
   work: Promise<Result>,

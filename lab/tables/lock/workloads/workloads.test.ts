@@ -14,29 +14,29 @@ import { within } from './watch.js';
 const draw = () => ['a'];
 
 describe('the judge', () => {
-  it('fails a lock that lets two in at once', async () => {
+  it('fails a lock that grants two turns at once', async () => {
     const open: LockClient = {
       lock: async () => {},
       unlock: async () => {},
       close: async () => {},
     };
-    await expect(takeTurns(open, draw, 100)).rejects.toThrow(/while another was inside/);
+    await expect(takeTurns(open, draw, 100)).rejects.toThrow(/while another turn was running/);
   });
 
-  it('passes one that does not, and counts its turns', async () => {
+  it('passes a correct lock, and counts its turns', async () => {
     const queue = await handOverInProcess.connect({ host: '', port: 0 });
     const taken = await takeTurns(queue, draw, 100);
     expect(taken.fairness).toBe(1);
     expect(taken.longest).toBeGreaterThanOrEqual(taken.p99);
   });
 
-  it('notices an update that was lost', async () => {
+  it('detects a lost update', async () => {
     const judge = new Judge();
     await Promise.all([judge.turn(undefined), judge.turn(undefined)]);
     expect(judge.turns).toBe(1);
   });
 
-  it('sees what another process does, by the file in which both count', async () => {
+  it('detects a turn of another process through the file in which both count', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'judge-'));
     const tally = join(folder, 'tally');
     FileJudge.prepare(tally);
@@ -51,7 +51,7 @@ describe('the judge', () => {
 });
 
 describe('key sets', () => {
-  it('are drawn from all keys, without a repeat, and always have one in common', () => {
+  it('are drawn from all keys, without repeats, and always share one', () => {
     for (const keySet of keySets) {
       const next = drawFrom(keySet, 'k');
       const drawn = Array.from({ length: 200 }, next);
@@ -64,19 +64,19 @@ describe('key sets', () => {
   });
 });
 
-describe('beside a rate', () => {
-  it('stands how evenly the turns were shared', () => {
+describe('measures beside a rate', () => {
+  it('include how evenly the turns were shared', () => {
     expect(fairness([5, 5, 5, 5])).toBe(1);
     expect(fairness([20, 0, 0, 0])).toBe(0.25);
   });
 
-  it('stand the slowest waits, in any order', () => {
+  it('include the slowest waits, from waits in any order', () => {
     const waits = Float64Array.from({ length: 101 }, (_, index) => (index * 37) % 101);
     expect(slowestWaits(waits)).toEqual({ p99: 99, longest: 100 });
   });
 });
 
-it('ends what would never end, and says how far it came', async () => {
+it('ends hanging work, and says how far it got', async () => {
   const never = new Promise(() => {});
   await expect(within(1, never, () => '3 of 5 turns')).rejects.toThrow(
     '3 of 5 turns after 0.001 s',

@@ -1,13 +1,12 @@
 /**
- * The document's test 2: 100 tasks sleep, lock, then set, increment, read and delete one value with
- * four commands in turn on a connection they share, and unlock; for a while, and until the last has
- * come to its end.
+ * The document's test 2: 100 tasks sleep, lock, then set, increment, read and delete one value with four commands in
+ * turn on a connection they share, and unlock. They begin turns for a time; the test ends when the last task ends.
  *
- * Each task has its own delay of 1.01 to 2.00 ms. Node's timers round it down to whole milliseconds,
- * which changes nothing here: with 100 tasks somebody always waits.
+ * Each task has its own delay of 1.01 to 2.00 ms. Node's timers round it down to whole milliseconds, which changes
+ * nothing here: with 100 tasks there are always waiters.
  *
- * The document's while is 5 s. A shorter one is scaled to it: the turns begun within it count in
- * proportion, the last turn of each task as it is.
+ * The document's time is 5 s. A shorter one is scaled to it: the turns that end within it count in proportion, the last
+ * turn of each task as it is.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -18,9 +17,9 @@ import { fairness, slowestWaits } from './fairness.js';
 import { within } from './watch.js';
 
 export interface Written {
-  /** Turns in 5 s and the time it takes to end. */
+  /** Turns in 5 s, and the time until the end. */
   readonly count: number;
-  /** Turns that were really taken. */
+  /** The number of turns actually taken. */
   readonly turns: number;
   readonly p99: number;
   readonly longest: number;
@@ -30,7 +29,7 @@ export interface Written {
 export const commandsPerTurn = 4;
 const tasks = 100;
 const documentMilliseconds = 5_000;
-/** So long may the last turns take; the document's took up to 0.9 s. */
+/** The limit of the last turns; the document's took up to 0.9 s. */
 const patienceMilliseconds = 5_000;
 const key = 'written-and-read';
 

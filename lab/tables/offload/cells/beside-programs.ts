@@ -1,10 +1,10 @@
 /**
- * A server's pool on a machine that other programs use: how many jobs it gets done while every core is
- * kept busy, and how light requests fare meanwhile.
+ * A server's pool beside other programs: the number of jobs that it completes while every core is busy, and the
+ * latency of light requests meanwhile.
  *
- * Threads with a lower priority give way to every other program, not to the server's main thread alone:
- * on a busy machine their jobs starve, and the event loop by itself gets more of them done. The programs
- * run in the server's session, as all do in a container; among sessions no priority counts.
+ * Threads with a lower priority give way to every other program, not only to the server's main thread: on a busy
+ * machine their jobs starve, and the event loop alone completes more of them. The programs run in the server's
+ * session, as in a container, because the system does not compare priorities across sessions.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,10 +17,10 @@ import { startServer } from '../server/start.js';
 import { unequalIfPolite } from '../subjects/index.js';
 
 const inFlight = 8;
-/** A quarter of the document's work, so that there is more to count. */
+/** A quarter of the document's work, for more jobs to count. */
 const cost = 8;
 const reportedMilliseconds = 5_000;
-/** So many times the budget; 5 s in a thorough run. */
+/** The duration as a multiple of the budget; 5 s in a thorough run. */
 const measuredTimes = 12.5;
 const warmUpTimes = 6;
 
@@ -63,7 +63,7 @@ async function measureJobs(name: string, url: string, budget: Budget) {
   }
 }
 
-/** Requests without an end, so many waiting at any time. */
+/** Endless requests, `waiting` of them at any time. */
 class Jobs {
   readonly #agent = new Agent({ keepAlive: true });
   #done = 0;
@@ -86,7 +86,7 @@ class Jobs {
     }
   }
 
-  /** How many are done, counted for so long. */
+  /** The rate of completed jobs during the given time. */
   async perMillisecond(milliseconds: number): Promise<number> {
     const before = this.#done;
     const startedAt = performance.now();

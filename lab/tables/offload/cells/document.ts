@@ -1,6 +1,6 @@
 /**
- * The document's experiment: `ab -k -c 20 -n 250` on an Express route that hashes a password. Beside it
- * a light request every 20 ms, and how long the event loop is held up, which ab does not see.
+ * The document's experiment: `ab -k -c 20 -n 250` on an Express route that hashes a password. In addition a light
+ * request every 20 ms, and the delay of the event loop, which ab does not show.
  */
 import { quantile } from 'simple-statistics';
 import type { Budget, Cell, Measurement } from '../../../harness/table.js';
@@ -14,7 +14,7 @@ import { unequalIfPolite } from '../subjects/index.js';
 const concurrency = 20;
 const warmUpRequests = 20;
 const documentRequests = 250;
-/** So many milliseconds of the budget allow one request of a subject that the document does not have. */
+/** Milliseconds of the budget per request, for a subject that the document does not have. */
 const millisecondsPerRequest = 1.5;
 const hashLength = 60;
 

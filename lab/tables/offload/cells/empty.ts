@@ -1,6 +1,6 @@
 /**
- * A task that does nothing: what it costs to have one done elsewhere, by how many are under way, on one
- * thread and on one for each core, in each condition; and before all that the first result from cold.
+ * A task that does nothing: the overhead of a pool, by tasks in flight, on one thread and on one per core, in each
+ * condition; and first of all the first result from cold.
  */
 import { availableParallelism } from 'node:os';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
@@ -35,7 +35,7 @@ export const emptyCells: readonly Cell[] = threadCounts.map((threads) => ({
     if (name === calledDirectly.name) return measureDirectCalls(threads, budget);
     const subject = poolNamed(name);
     const samples: Record<string, readonly number[]> = {};
-    // First, while nothing of the library has been loaded.
+    // First, before anything of the library is loaded.
     if (isWanted(coldMeasure)) samples[coldMeasure] = [await firstResult(subject)];
     const count = threads === 'one thread' ? 1 : availableParallelism();
     for (const condition of conditions) {
@@ -60,7 +60,7 @@ export const emptyCells: readonly Cell[] = threadCounts.map((threads) => ({
   },
 }));
 
-/** From nothing: the library is imported, a pool made, and a task done. */
+/** From cold: imports the library, creates a pool and runs a task. */
 async function firstResult(subject: PoolSubject): Promise<number> {
   const startedAt = performance.now();
   return withPool(subject, { threads: 1 }, async (pool) => {
@@ -71,7 +71,7 @@ async function firstResult(subject: PoolSubject): Promise<number> {
   });
 }
 
-/** No core has to be woken for them, so they are the same in every circumstance. */
+/** They wake no core, so they are the same in every condition. */
 async function measureDirectCalls(threads: ThreadCount, budget: Budget): Promise<Measurement> {
   const samples: Record<string, readonly number[]> = {};
   for (const depth of depths) {
@@ -103,7 +103,7 @@ async function measureHandOvers(
   return { ok: true, samples };
 }
 
-/** The first also warms up the pool and the engine, and lets it start its threads and find its way of waiting. */
+/** The first order also warms up the pool and the engine: threads start, and adaptive waiting settles. */
 function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, isFirst: boolean): LoopOrder {
   return {
     warmUpMilliseconds: warmupMilliseconds * (isFirst ? 4 : 1),

@@ -1,4 +1,4 @@
-/** What each pool does when something goes wrong in a task, each fault in a process of its own. */
+/** The behaviour of each pool when a task fails, each fault in a process of its own. */
 import { fileURLToPath } from 'node:url';
 import { x } from 'tinyexec';
 import type { Behaviour, Cell } from '../../../harness/table.js';
@@ -9,7 +9,7 @@ export const faultNames = Object.keys(faults);
 
 const program = fileURLToPath(new URL('../faults/process.js', import.meta.url));
 const limitMilliseconds = 8_000;
-/** So many at a time: they mostly wait. */
+/** The number of concurrent faults; they mostly wait. */
 const atOnce = 3;
 
 export const faultsCell: Cell = {
@@ -39,9 +39,9 @@ async function tryFault(subject: string, fault: string): Promise<Behaviour> {
   }, limitMilliseconds);
   const { stdout, stderr } = await running;
   clearTimeout(alarm);
-  const told = stdout.trimEnd().split('\n').at(-1) ?? '';
-  if (told.startsWith('{')) return JSON.parse(told);
+  const lastLine = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (lastLine.startsWith('{')) return JSON.parse(lastLine);
   if (timedOut) return { words: 'the main thread hangs', sound: false };
   const error = stderr.split('\n').find((line) => /^\w*Error\b.*:/.test(line));
-  return { words: `the process breaks down${error ? ` (${error})` : ''}`, sound: false };
+  return { words: `the process crashes${error ? ` (${error})` : ''}`, sound: false };
 }

@@ -1,4 +1,4 @@
-/** Tasks that carry something there and back, on a thread for each core, in each condition. */
+/** Tasks that carry a payload there and back, on a thread for each core, in each condition. */
 import { availableParallelism } from 'node:os';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
 import type { Cell } from '../../../harness/table.js';

@@ -1,11 +1,11 @@
 /**
- * A pool for as long as it is used. Invariant: ended before the next one is made, so that its threads
- * take no part in what is measured then; but nobody waits long for one that does not end.
+ * Opens a pool for a callback. Invariant: it is closed before the next pool opens, so its threads do not disturb the
+ * next measurement; the wait for its end is bounded.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OpenPool, PoolSettings, PoolSubject } from '../subject.js';
 
-/** The end of a pool that was just busy takes some milliseconds, but poolifier's at times never comes. */
+/** A pool that was just busy ends within some milliseconds, but poolifier's end sometimes never settles. */
 const mostEndingMilliseconds = 500;
 
 export async function withPool<Result>(

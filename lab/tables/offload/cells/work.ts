@@ -1,9 +1,9 @@
 /**
- * Tasks that take time, on a thread for each core, in each condition: some compute alone, some also
- * await, as most do that read something.
+ * Tasks that take time, on a thread for each core, in each condition. Some only compute, others also await, as most
+ * tasks that read something do.
  *
- * Invariant: a task is a number of turns, not a time, so that two threads on one core do not seem to do
- * it twice as fast; and the same number for every subject.
+ * Invariant: a task is a number of turns, not a time, so that two threads on one core do not seem to do it twice as
+ * fast; the number is the same for every subject.
  */
 import { availableParallelism } from 'node:os';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
@@ -26,7 +26,7 @@ export type Kind = (typeof kinds)[number];
 export const lengths = { '20 µs': 20, '100 µs': 100, '1 ms': 1_000, '10 ms': 10_000 } as const;
 export type Length = keyof typeof lengths;
 
-/** With few, the threads have to wait for the main thread to hand over more. */
+/** With few tasks in flight, the threads wait for the main thread to send more. */
 export const depths = [4, 16, 64] as const;
 
 export function workMeasure(depth: number, condition: Condition): string {
@@ -37,7 +37,7 @@ export function workCellId(kind: Kind, length: Length): string {
   return `tasks of ${length} that ${kind}`;
 }
 
-/** A sample sees so many tasks of each thread at least. */
+/** The minimum number of tasks per thread in a sample. */
 const fewestTasks = 10;
 
 export const workCells: readonly Cell[] = kinds.flatMap((kind) =>
@@ -56,7 +56,7 @@ function workCell(kind: Kind, length: Length): Cell {
       const sampleMilliseconds = sampleOf(budget, lengths[length]);
       const samples: Record<string, readonly number[]> = {};
 
-      /** `measure` says what is done with so many tasks under way, and finds nothing for others. */
+      /** `measure` measures with the given number of tasks in flight, and returns nothing for others. */
       const inEach = async (
         measure: (depthsWanted: readonly number[]) => ReturnType<typeof endlessLoop>,
       ) => {
@@ -88,7 +88,7 @@ function workCell(kind: Kind, length: Length): Cell {
         await withPool(poolNamed(name), { threads }, async (pool) => {
           const lane = laneMaker(pool, kind, turns);
           const warmUpMilliseconds = budget.warmupMilliseconds / 3;
-          // The pool and the engine, before anybody looks.
+          // Warms up the pool and the engine.
           const warmUp = { depths: [4], warmUpMilliseconds: budget.warmupMilliseconds };
           await endlessLoop(lane, { ...warmUp, sampleMilliseconds: 1 });
           await inEach((wanted) =>

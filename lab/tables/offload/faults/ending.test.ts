@@ -8,7 +8,7 @@ async function words(start: () => PromiseLike<unknown>): Promise<string> {
 }
 
 describe('how a task ended', () => {
-  it('is put into words', async () => {
+  it('is described in words', async () => {
     expect(await words(async () => 1)).toBe('resolves');
     expect(await words(() => never)).toBe('hangs');
     expect(await words(() => Promise.reject(new RangeError('no')))).toBe('rejects with RangeError');
@@ -22,7 +22,7 @@ describe('how a task ended', () => {
     ).toBe('throws an Error, no promise');
   });
 
-  it('is sound when the promise was rejected with an error that says something', async () => {
+  it('is sound if the promise was rejected with an error that has a message', async () => {
     const isSound = async (start: () => PromiseLike<unknown>) =>
       describeRejection(await endingOf(start, 1)).sound;
     expect(await isSound(() => Promise.reject(new Error('no')))).toBe(true);

@@ -1,15 +1,15 @@
-/** How a task ended, as its caller saw it, and that in words. */
+/** How a task ended for its caller, and a description of it. */
 import type { Behaviour } from '../../../harness/table.js';
 
 export type Ending =
   | { readonly kind: 'resolved'; readonly value: unknown; readonly milliseconds: number }
   | { readonly kind: 'rejected'; readonly reason: unknown; readonly milliseconds: number }
-  /** Not even a promise was given. */
+  /** The call threw instead of returning a promise. */
   | { readonly kind: 'thrown'; readonly reason: unknown }
   | { readonly kind: 'hangs' };
 
 const hangMilliseconds = 2_000;
-/** Only a time that anybody would notice is worth a word. */
+/** Only a noticeable time is mentioned. */
 const noticedMilliseconds = 1_000;
 
 export function endingOf(
@@ -42,7 +42,7 @@ export function wordsOf(ending: Ending): string {
   return `rejects with ${nameOf(ending.reason)}${late}`;
 }
 
-/** Sound where the task was to be rejected, with an error that says something. */
+/** Sound if the task was rejected, with an error that has a message. */
 export function describeRejection(ending: Ending): Behaviour {
   const sound =
     ending.kind === 'rejected' && ending.reason instanceof Error && ending.reason.message !== '';

@@ -1,6 +1,5 @@
 /**
- * What goes wrong, by the name of its column: how it is brought about in a pool of one thread, and what
- * may then be called sound.
+ * The faults, by the name of the column: how each is provoked in a pool of one thread, and which behaviour is sound.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Behaviour } from '../../../harness/table.js';
@@ -69,7 +68,7 @@ async function rejection(start: () => PromiseLike<unknown>): Promise<Behaviour> 
   return describeRejection(await endingOf(start));
 }
 
-/** What the error of `throwCustom` has lost on its way. */
+/** The parts of `throwCustom`'s error that were lost. */
 function lostOf(reason: unknown): string[] {
   if (!(reason instanceof Error)) return ['being an Error'];
   const { name, message, code, extra, cause } = reason as Error & Record<string, unknown>;

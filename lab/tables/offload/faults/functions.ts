@@ -1,4 +1,4 @@
-/** Tasks that go wrong, one for each fault. Those that await are `async`: poolifier goes by that word. */
+/** Tasks that fail, one for each fault. Those that await are `async`, because poolifier looks for that keyword. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 class TaskError extends Error {

@@ -1,9 +1,8 @@
 /**
- * The process of one fault: `node process.js <pool> <fault>`. Prints what happened, a Behaviour, as its
- * last line.
+ * The process of one fault: `node process.js <pool> <fault>`. Prints the observed Behaviour as its last line.
  *
- * Invariant: after the fault the pool is asked for one more task, which must come back right; and what
- * reaches the main thread as an uncaught exception, which would end a program, is told.
+ * Invariant: after the fault the pool gets one more task, which must return the right answer, and an uncaught
+ * exception in the main thread, which would end a program, is reported.
  */
 import type { Behaviour } from '../../../harness/table.js';
 import { poolNamed } from '../subjects/index.js';

@@ -7,7 +7,7 @@ const program = new URL('../workers/post-message.js', import.meta.url);
 const floor: PoolSubject = {
   name: 'bare postMessage',
   role: 'floor',
-  note: 'A message for each task and one for its answer; threads take turns. Knows no faults, limits or ends. Who sends tasks together can pass it.',
+  note: 'One message per task and one per answer, round robin. Without error handling, limits or close. A pool that batches tasks can be faster.',
   async open({ threads }) {
     const pending = new Map<number, (answer: unknown) => void>();
     const workers = Array.from({ length: threads }, () => new Worker(program));

@@ -3,7 +3,7 @@ import type { PoolSubject } from '../subject.js';
 const subject: PoolSubject = {
   name: 'called directly',
   role: 'floor',
-  note: 'An async function of the main thread, awaited: nothing crosses.',
+  note: 'An async function on the main thread, awaited.',
   async open() {
     const { echo } = await import('../tasks/functions.js');
     return {

@@ -1,6 +1,6 @@
 /**
- * A number to a thread and back, both asleep while they wait: the floor of the table `bridge`, measured
- * as it is there. It is a round trip between two workers, so it has no main thread to wake either.
+ * Sends a number to a thread and back, both asleep while they wait: the floor of the table `bridge`, measured in the
+ * same way. It is a round trip between two workers, so it does not wake a main thread.
  */
 import type { Subject } from '../../../harness/table.js';
 import type { LoopOrder } from '../workloads/closed-loop.js';

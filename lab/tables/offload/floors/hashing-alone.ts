@@ -1,4 +1,4 @@
-/** Hashes without a server, a queue or a thread: one thread's rate, times the cores. */
+/** Hashes without a server, a queue or a second thread: the rate of one thread times the cores. */
 import { availableParallelism } from 'node:os';
 import type { Subject } from '../../../harness/table.js';
 import { hash } from '../tasks/functions.js';
@@ -6,7 +6,7 @@ import { hash } from '../tasks/functions.js';
 export const hashingAlone: Subject = {
   name: 'hashing alone',
   role: 'floor',
-  note: 'What one thread hashes that does nothing else, times the cores.',
+  note: 'The rate of one thread that only hashes, times the number of cores.',
 };
 
 const cost = 10;

@@ -1,11 +1,11 @@
-/** The same work by the main thread, which does nothing else: what a pool must do better than. */
+/** The same work on the main thread alone, which a pool must beat. */
 import type { Subject } from '../../../harness/table.js';
 import { spin } from '../tasks/functions.js';
 
 export const mainThreadAlone: Subject = {
   name: 'main thread alone',
   role: 'floor',
-  note: 'The main thread does one task after the other and hands over none. Who is slower had better not hand over such tasks.',
+  note: 'The main thread does one task after the other. If a pool is slower, such tasks are not worth offloading.',
 };
 
 /** Tasks per second. */

@@ -1,7 +1,4 @@
-/**
- * The same work by as many threads as there are cores, each by itself: no task is handed over, so no
- * pool can do more.
- */
+/** The same work on a thread per core, each independently: no task is handed over, so no pool can be faster. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Subject } from '../../../harness/table.js';
@@ -9,10 +6,10 @@ import type { Subject } from '../../../harness/table.js';
 export const threadsAlone: Subject = {
   name: 'threads alone',
   role: 'floor',
-  note: 'A thread for each core works by itself, and nothing is handed over.',
+  note: 'A thread per core works independently; no task is handed over.',
 };
 
-/** What one of these threads is given to start with: it counts what it has done in its word. */
+/** The data that a thread starts with: it counts its completed work in its word. */
 export interface ThreadAlone {
   readonly counts: Int32Array<SharedArrayBuffer>;
   readonly word: number;
@@ -23,7 +20,7 @@ const program = new URL('../workers/alone.js', import.meta.url);
 /** Words far enough apart that they share no cache line. */
 const wordsApart = 32;
 
-/** Pieces of work per second, of all threads together. */
+/** Completed work per second, of all threads together. */
 export async function measureThreadsAlone(
   threads: number,
   turns: number,

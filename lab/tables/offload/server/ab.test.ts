@@ -18,13 +18,13 @@ Transfer rate:          6.38 [Kbytes/sec] received
 `;
 
 describe("ab's report", () => {
-  it('is read line for line', () => {
+  it('is parsed line by line', () => {
     expect(Object.values(parseReport(printed))).toEqual([
       20, 10.141, 250, 0, 250, 66250, 15000, 24.65, 811.281, 40.564, 6.38,
     ]);
   });
 
-  it('is refused when a line is missing, or a request was not answered as it should be', () => {
+  it('is rejected if a line is missing or a request failed', () => {
     expect(() => parseReport(printed.replace(/^Failed.*$/m, ''))).toThrow('Failed requests');
     expect(() => parseReport(`${printed}Non-2xx responses:      3\n`)).toThrow('2xx');
   });

@@ -1,8 +1,8 @@
-/** ApacheBench, which the document used: runs it, and reads what it prints. */
+/** ApacheBench, which the document used: runs it and parses its output. */
 import { execFileSync } from 'node:child_process';
 import { x } from 'tinyexec';
 
-/** The lines of its report that the document shows, in its order, with the units that it prints. */
+/** The lines of its report that the document shows, in its order, with their units. */
 export const reportLines = {
   'Concurrency Level': '',
   'Time taken for tests': 's',
@@ -30,7 +30,7 @@ export function abVersion(): string | undefined {
 }
 
 export async function runAb(url: string, requests: number, concurrency: number): Promise<Report> {
-  // No time limit for the single request: the last of the sync route waits for all others.
+  // No time limit for a single request, because the last one of the sync route waits for all others.
   const numbers = ['-c', String(concurrency), '-n', String(requests), '-s', '120'];
   const { stdout } = await x('ab', ['-k', ...numbers, url], { throwOnError: true });
   return parseReport(stdout);

@@ -1,11 +1,11 @@
-/** The ways to hash a password that the document's route can take, by the subject's name. */
+/** The ways in which the document's route can hash a password, by the subject's name. */
 import { availableParallelism } from 'node:os';
 import type { Subject } from '../../../harness/table.js';
 import { defaultPools, politePools, poolNamed } from '../subjects/index.js';
 
 export type Hash = () => string | PromiseLike<unknown>;
 
-/** The document's two, and the one whose library brings its threads with it. */
+/** The document's two, and a library with threads of its own. */
 export const sync: Subject = {
   name: 'bcrypt.hashSync',
   role: 'peer',
@@ -28,7 +28,7 @@ export const native: Subject = {
 export const hashing: readonly Subject[] = [sync, async, ...defaultPools, ...politePools, native];
 
 const password = 'secret';
-/** Of the document. */
+/** The cost in the document. */
 export const publishedCost = 10;
 
 const withoutPool: Readonly<Record<string, (cost: number) => Promise<Hash>>> = {

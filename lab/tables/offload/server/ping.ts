@@ -1,13 +1,13 @@
 /**
- * A light request at fixed times, whatever became of the one before. Invariant: each is timed from the
- * moment at which it was due, so that what holds the server up is seen by all that were due meanwhile.
+ * Light requests at fixed times, independent of the answers. Invariant: each is timed from the moment at which it was
+ * due, so a delay of the server counts for all requests due meanwhile.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const everyMilliseconds = 20;
 
-/** Until `load` is over; in milliseconds, one by one. */
+/** Sends requests until `load` has ended. Returns their times in milliseconds. */
 export async function pingDuring(url: string, load: Promise<unknown>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true });
   const answered: Promise<number>[] = [];

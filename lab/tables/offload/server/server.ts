@@ -1,13 +1,13 @@
 /**
- * The document's server: `node server.js <subject> <cost>`. One route, and `/ping` beside it, which has nothing
- * to do. Tells its port when it listens, and how long its event loop was held up when it is asked.
+ * The document's server: `node server.js <subject> <cost>`. One route, and `/ping` for light requests. Reports its
+ * port when it listens, and the delay of its event loop on request.
  */
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import express from 'express';
 import { hashOf, sync } from './hashing.js';
 
-export type Told = { readonly port: number } | { readonly delay: LoopDelay };
+export type Report = { readonly port: number } | { readonly delay: LoopDelay };
 
 /** In milliseconds. */
 export interface LoopDelay {
@@ -18,7 +18,7 @@ export interface LoopDelay {
 const [name = '', cost] = process.argv.slice(2);
 const hash = await hashOf(name, Number(cost));
 const delay = monitorEventLoopDelay({ resolution: 1 });
-const tell = (told: Told) => process.send?.(told);
+const send = (report: Report) => process.send?.(report);
 
 const app = express();
 app.get(name === sync.name ? '/sync' : '/async', async (_request, response) => {
@@ -28,7 +28,7 @@ app.get('/ping', (_request, response) => {
   response.send('pong');
 });
 const server = app.listen(0, '127.0.0.1', () => {
-  tell({ port: (server.address() as AddressInfo).port });
+  send({ port: (server.address() as AddressInfo).port });
 });
 
 process.on('message', (asked) => {
@@ -36,7 +36,7 @@ process.on('message', (asked) => {
     delay.reset();
     delay.enable();
   } else {
-    tell({ delay: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 } });
+    send({ delay: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 } });
   }
 });
 process.on('disconnect', () => process.exit(0));

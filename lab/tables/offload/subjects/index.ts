@@ -1,6 +1,6 @@
 /**
- * Every pool of the table, in the order in which the report lists them: ours, then the peers. A peer is
- * added by a file beside this one, a module in `workers/` and its place here.
+ * Every pool of the table, in the order of the report: ours, then the peers. To add a peer, add a file to this folder,
+ * a module in `workers/` and an entry here.
  */
 import bare from '../floors/bare-post-message.js';
 import type { PoolSubject } from '../subject.js';
@@ -14,7 +14,7 @@ import tinypool from './tinypool.js';
 import tinypool16 from './tinypool-16.js';
 import workerpool from './workerpool.js';
 
-/** Message by message, without a pool around it. */
+/** One message per task, without a pool. */
 export const barePostMessage = bare;
 
 export const pools: readonly PoolSubject[] = [
@@ -28,10 +28,10 @@ export const pools: readonly PoolSubject[] = [
   barePostMessage,
 ];
 
-/** The pools that hand a thread one task at a time unless told otherwise, in both settings. */
+/** The pools that by default send a thread one task at a time, in both settings. */
 export const headlinePools = [pointsman, piscina, piscinaTuned, tinypool, tinypool16, workerpool];
 
-/** Each in its best documented setting, and the one that most people use as it comes. */
+/** Each in its best documented setting, and the most popular one with its defaults. */
 export const bestPools: readonly PoolSubject[] = [
   pointsman,
   piscina,
@@ -42,7 +42,7 @@ export const bestPools: readonly PoolSubject[] = [
   barePostMessage,
 ];
 
-/** Where threads compete with the main one for a core: their threads have a lower priority. */
+/** For threads that compete with the main thread for a core: theirs have a lower priority. */
 export const politePools = [pointsmanNice, piscinaNice];
 
 /** In their documented defaults. */
@@ -57,7 +57,7 @@ export function poolNamed(name: string): PoolSubject {
   return found;
 }
 
-/** Their figures show what a priority does; but it is not what the others are asked for. */
+/** Their figures show the effect of a priority, but the other pools do not have one. */
 export function unequalIfPolite(name: string): { readonly unequal?: string } {
   const isPolite = politePools.some((pool) => pool.name === name);
   return isPolite ? { unequal: 'its threads have a lower priority' } : {};

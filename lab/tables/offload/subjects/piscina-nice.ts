@@ -5,7 +5,7 @@ const subject: PoolSubject = {
   name: 'piscina (nice)',
   role: 'peer',
   package: 'piscina',
-  note: 'With niceIncrement: 10, so that its threads give way to the main one; needs @napi-rs/nice.',
+  note: 'With niceIncrement: 10, so that its threads give way to the main thread; needs @napi-rs/nice.',
   open: (settings) => openPiscina(settings, { niceIncrement: 10 }),
 };
 

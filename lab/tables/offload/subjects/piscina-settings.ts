@@ -1,4 +1,4 @@
-/** What all settings of piscina have in common. */
+/** The settings that all variants of piscina share. */
 import { fileURLToPath } from 'node:url';
 import type { OpenPool, PoolSettings } from '../subject.js';
 

@@ -1,4 +1,4 @@
-/** What our settings have in common. */
+/** The settings that our variants share. */
 import type { OpenPool, PoolSettings } from '../subject.js';
 
 export async function openPointsman(

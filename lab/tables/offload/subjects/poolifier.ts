@@ -7,7 +7,7 @@ const subject: PoolSubject = {
   name: 'poolifier',
   role: 'peer',
   package: 'poolifier',
-  note: 'A fixed pool. Cannot give a buffer back without copying it; its queues have no limit.',
+  note: 'A fixed pool. Cannot return a buffer without copying it; its queues have no limit.',
   async open({ threads, megabytes }) {
     const { FixedThreadPool } = await import('poolifier');
     const pool = new FixedThreadPool<unknown, unknown>(threads, filename, {

@@ -1,4 +1,4 @@
-/** What both settings of tinypool have in common. */
+/** The settings that both variants of tinypool share. */
 import { fileURLToPath } from 'node:url';
 import type { OpenPool, PoolSettings } from '../subject.js';
 

@@ -1,8 +1,8 @@
 /**
- * What the threads are asked to do: the same functions for every pool, each of one argument.
+ * The functions that the threads run: the same for every pool, each with one argument.
  *
- * Invariant: importing this module loads nothing, so that the first result from cold is the pool's own
- * time; what a task needs it loads when it first runs.
+ * Invariant: importing this module loads nothing else, so the first result from cold is the pool's own time; a task
+ * loads what it needs when it first runs.
  */
 import { createRequire } from 'node:module';
 
@@ -12,17 +12,17 @@ export function echo<Value>(value: Value): Value {
   return value;
 }
 
-/** The memory itself is passed on, not a copy of it. */
+/** Passes on the memory itself, not a copy. */
 export const shared = echo<SharedArrayBuffer>;
 
-/** So much work, whatever the machine: the result depends on every turn, so none can be left out. */
+/** A fixed amount of work on any machine: the result depends on every turn, so none can be optimised away. */
 export function spin(turns: number): number {
   let state = 1;
   for (let turn = 0; turn < turns; turn++) state = (Math.imul(state, 1_103_515_245) + 12_345) | 0;
   return state;
 }
 
-/** Computes one half, gives way to the thread's event loop once, and computes the other. */
+/** Computes one half, yields to the thread's event loop once, and computes the other. */
 export async function spinAwaiting(turns: number): Promise<number> {
   const first = spin(turns / 2);
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import { type TaskFunction, ThreadWorker } from 'poolifier';
 import * as functions from '../tasks/index.js';
 
-/** It has no way to give a buffer back but to copy it. */
+/** It can only return a copy of a buffer. */
 const moved = functions.echo;
 const all = Object.entries({ ...functions, moved });
 

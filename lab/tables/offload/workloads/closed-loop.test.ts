@@ -4,7 +4,7 @@ import { closedLoop, type Lane } from './closed-loop.js';
 const order = { warmUpMilliseconds: 1, samples: 3, sampleMilliseconds: 1 };
 
 describe('a closed loop', () => {
-  it('keeps every lane at one task, and gives a figure for each sample', async () => {
+  it('keeps one task in each lane, and returns a figure for each sample', async () => {
     let underWay = 0;
     let most = 0;
     const lane = (): Lane => ({

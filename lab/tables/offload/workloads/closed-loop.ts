@@ -1,17 +1,16 @@
 /**
- * Tasks in a closed loop: so many under way, each followed by the next.
+ * Tasks in a closed loop: a fixed number in flight, each followed by the next.
  *
- * Invariant: a sample is a number of tasks, all of them answered and checked, over the time that they
- * took together; it is at least `rounds` times as many as are under way, so that filling and draining
- * the pool weigh little.
+ * Invariant: a sample is a number of tasks, all answered and checked, over their total time. It is at least `rounds`
+ * times the number in flight, so filling and draining the pool count little.
  */
 
 import { type Throughput, usedMicroseconds } from './throughput.js';
 
-/** One place in the loop: it asks, and checks the answer before it asks again. */
+/** A place in the loop: it sends a task, and checks the answer before it sends the next. */
 export interface Lane {
   ask(): Promise<unknown>;
-  /** Throws when the answer is not what it should be. */
+  /** Throws if the answer is wrong. */
   check(answer: unknown): void;
 }
 
@@ -22,7 +21,10 @@ export interface LoopOrder {
 }
 
 const rounds = 2;
-/** Where the fewest tasks take longer than a sample, fewer samples must do after this many times the time. */
+/**
+ * If the minimum number of tasks takes longer than a sample, sampling ends after this multiple of the time, with fewer
+ * samples.
+ */
 const mostOverrun = 3;
 
 export async function closedLoop(lanes: readonly Lane[], order: LoopOrder): Promise<Throughput> {
@@ -67,7 +69,7 @@ async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {
   if (answered !== tasks) throw new Error(`answered ${answered} of ${tasks} tasks`);
 }
 
-/** As any program does now and then; some pools tidy up only there. */
+/** Returns to the event loop, as any program does now and then; some pools clean up only there. */
 function toEventLoop(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }

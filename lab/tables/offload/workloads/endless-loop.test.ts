@@ -5,7 +5,7 @@ import { endlessLoop } from './endless-loop.js';
 const order = { depths: [1, 3], warmUpMilliseconds: 1, sampleMilliseconds: 5 };
 
 describe('an endless loop', () => {
-  it('has more and more tasks under way, and a figure for each depth', async () => {
+  it('has more and more tasks in flight, and a figure for each depth', async () => {
     let underWay = 0;
     let most = 0;
     const lane = (): Lane => ({

@@ -1,16 +1,15 @@
 /**
- * Tasks without an end: more and more under way, each followed by the next, watched while they go on.
+ * Endless tasks: more and more in flight, each followed by the next, observed while they run.
  *
- * Invariant: nothing is filled or drained while a sample is taken, so that it may be shorter than the
- * tasks under way take together. Every answer that has come by then has been checked; what is under way
- * at the end is left to the end of the pool.
+ * Invariant: a sample includes no filling and no draining, so it may be shorter than the tasks in flight take
+ * together. Every answer before its end has been checked; tasks in flight at the end are ended with the pool.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lane } from './closed-loop.js';
 import { type Throughput, usedMicroseconds } from './throughput.js';
 
 export interface EndlessOrder {
-  /** How many are under way, one after the other, rising. */
+  /** The numbers of tasks in flight, in ascending order. */
   readonly depths: readonly number[];
   readonly warmUpMilliseconds: number;
   readonly sampleMilliseconds: number;
@@ -36,7 +35,7 @@ export async function endlessLoop(
         answered += 1;
       }
     } catch (error) {
-      // What the pool's end rejects belongs to nobody.
+      // Rejections caused by the end of the pool are ignored.
       if (!isOver) failed(error);
     }
   };

@@ -1,6 +1,6 @@
 /**
- * What a task carries there and back. Every lane has a payload of its own, as every caller would: one
- * that tasks sent together share is cloned only once.
+ * The payload of a task, there and back. Every lane has its own payload, as separate callers would: an object shared
+ * by tasks that are sent together is cloned only once.
  */
 import type { OpenPool } from '../subject.js';
 import type { Lane } from './closed-loop.js';
@@ -20,7 +20,7 @@ const number: LaneMaker = (pool) => {
   };
 };
 
-/** Its first byte says which task it belongs to, its last that it is all there. */
+/** The first byte identifies the task, the last one shows that the payload is complete. */
 function marked(length: number): (pool: OpenPool) => Lane {
   return (pool) => {
     const bytes = new Uint8Array(length).fill(7);
@@ -62,7 +62,7 @@ const shared: LaneMaker = (pool) => {
     check(answer) {
       if (!(answer instanceof SharedArrayBuffer)) throw new Error('answered no shared buffer');
       bytes[0] = ((bytes[0] ?? 0) + 1) & 0xff;
-      // Only the same memory shows what has just been written.
+      // Only the same memory contains what was just written.
       checkBytes(new Uint8Array(answer), megabyte, bytes[0]);
     },
   };
@@ -111,10 +111,10 @@ function makeOrder() {
   };
 }
 
-/** Two texts in turn, so that nobody sees the one before; none is made while it is measured. */
+/** Two strings in turn, so an answer to the previous task is detected; none is created during the measurement. */
 function text(pattern: string, length: number): LaneMaker {
   const body = pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length - 1);
-  // Written out, not a tree of its parts.
+  // Flattened, so that the engine does not keep a tree of its parts.
   const texts = ['1', '2'].map((mark) => Buffer.from(body + mark, 'latin1').toString('latin1'));
   return (pool) => {
     let asked = 0;
@@ -138,7 +138,7 @@ export const numberLanes = (pool: OpenPool, inFlight: number): Lane[] =>
   Array.from({ length: inFlight }, () => number(pool));
 
 interface Payload {
-  /** So many tasks are under way at any time. */
+  /** The number of tasks in flight at any time. */
   readonly inFlight: number;
   readonly lane: LaneMaker;
 }

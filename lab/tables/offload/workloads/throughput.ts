@@ -1,4 +1,4 @@
-/** What a loop of tasks finds. */
+/** The measurements of a loop of tasks. */
 export interface Throughput {
   /** Tasks per second, by sample. */
   readonly perSecond: readonly number[];
@@ -11,7 +11,7 @@ export function samplesOf(measure: string, { perSecond, processorTime }: Through
   return { [measure]: perSecond, [processorTimeOf(measure)]: processorTime };
 }
 
-/** The measure of the processor time beside another. */
+/** The name of the processor time measure beside another. */
 export function processorTimeOf(measure: string): string {
   return `${measure}, processor`;
 }

@@ -1,8 +1,8 @@
 /**
- * How many turns of `spin` this machine does in a microsecond.
+ * The number of turns of `spin` per microsecond on this machine.
  *
- * Invariant: found once in a run, before the first cell, and passed on to every cell's process, so that
- * a task is the same work for every subject.
+ * Invariant: determined once in a run, before the first cell, and passed on to every cell's process, so that a task is
+ * the same work for every subject.
  */
 import { spin } from '../tasks/functions.js';
 
@@ -19,7 +19,7 @@ export function turnsPerMicrosecond(): number {
   return Number(process.env[variable]) || calibrated();
 }
 
-/** Others can only make a pass longer, so the fastest counts; the first ones compile. */
+/** Disturbances only make a pass longer, so the fastest counts; the first passes compile. */
 function calibrated(): number {
   const microseconds = Array.from({ length: passes }, () => {
     const startedAt = performance.now();

@@ -1,15 +1,13 @@
-/**
- * What every subject must keep before its speed means anything, tried outside the timed part.
- */
+/** The promises that every subject must keep before its speed counts, checked outside the timed part. */
 import type { PermitForm, RunForm, Work } from '../subject.js';
 
-/** Does the work while holding what the subject gives. */
+/** Runs the work while holding a permit of the subject. */
 export type Enter = (work: Work) => Promise<unknown>;
 
 export function enterWithPermit(form: PermitForm, library: unknown, limit: number): Enter {
   const semaphore = form.create(library, limit);
   return (work) =>
-    // A callback, as an await would bring the caller's context back by itself.
+    // A callback, because an await would restore the caller's context by itself.
     form.acquire(semaphore).then(async (permit) => {
       await work();
       form.release(semaphore, permit);
@@ -23,7 +21,7 @@ export function enterWithRun(form: RunForm, library: unknown, limit: number): En
 
 const tasks = 40;
 
-/** As many inside as the limit allows, never one more, and in the order in which they came. */
+/** Checks that exactly `limit` tasks run at a time, in order of arrival. */
 export async function checkExclusion(enter: Enter, limit: number): Promise<void> {
   let inside = 0;
   let most = 0;
@@ -40,6 +38,6 @@ export async function checkExclusion(enter: Enter, limit: number): Promise<void>
   );
   await Promise.all(all);
   if (order.length !== tasks) throw new Error(`let ${order.length} of ${tasks} tasks in`);
-  if (most !== limit) throw new Error(`let ${most} in at once, expected ${limit}`);
-  if (order.some((task, index) => task !== index)) throw new Error('let tasks in out of order');
+  if (most !== limit) throw new Error(`granted ${most} permits at once, expected ${limit}`);
+  if (order.some((task, index) => task !== index)) throw new Error('granted permits out of order');
 }

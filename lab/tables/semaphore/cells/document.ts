@@ -1,9 +1,9 @@
 /**
- * The document's own row: workerd, 100 requests to warm up, then 1,000 over 50 connections, each of
- * which must be answered with the count 5,000.
+ * The document's own row: workerd, 100 requests to warm up, then 1,000 over 50 connections, each of which must be
+ * answered with the count 5,000.
  *
- * The document warms every subject up on one route of one server. Here each subject has a server of
- * its own, so the warm-up goes to the subject itself. The compatibility date is the document's.
+ * The document warms every subject up on one route of one server. Here each subject has its own server, which also
+ * gets the warm-up. The compatibility date is the document's.
  */
 import type { Cell, Measurement } from '../../../harness/table.js';
 import { findDriver } from '../drivers/driver.js';
@@ -81,7 +81,7 @@ function lastWords(server: Server): string {
   return `workerd: ${first.replace(/^.*\bfailed: /, '').replace(/ Refer to: .*$/, '')}`;
 }
 
-/** A library that needs Node's globals lacks them under the document's date and has them today. */
+/** The outcome under today's date. A library that needs Node's globals lacks them under the document's date. */
 async function withTodaysNode(subject: string): Promise<string> {
   const server = await serve('document', subject, today);
   try {

@@ -1,6 +1,6 @@
 /**
- * A cell that measures its subject in its own process: checks that it excludes, times its
- * workloads, then sees whether it kept the callers' async context.
+ * A cell that measures its subject in its own process: checks mutual exclusion, times its workloads, then checks
+ * whether callers kept their async context.
  */
 
 import { keepsContext, lostContext } from '../../../harness/context.js';
@@ -16,14 +16,14 @@ export interface InProcess<Form> {
   /** As in `MeasuredCell.runtime`. */
   readonly runtime?: string;
   readonly limit: number;
-  /** How many times the usual budget it takes until its samples say something. */
+  /** The multiple of the usual budget that its samples need. */
   readonly longer?: number;
-  /** The floor that stands under this cell's rows. */
+  /** The floor of this cell's rows. */
   readonly floor: SemaphoreSubject;
-  /** What the cell uses of a subject; undefined where the subject lacks it. */
+  /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: SemaphoreSubject): Form | undefined;
   enter(form: Form, library: unknown, limit: number): Enter;
-  /** By measure. They share the budget. */
+  /** By measure. The workloads share the budget. */
   readonly workloads: Readonly<
     Record<string, (form: Form, library: unknown, budget: Budget) => Workload>
   >;
@@ -39,7 +39,8 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
   async function measure(name: string, budget: Budget): Promise<Measurement> {
     const subject = subjectNamed(name);
     const used = form(subject);
-    if (used === undefined) throw new Error(`cell ${id}: ${name} has not what it needs`);
+    if (used === undefined)
+      throw new Error(`cell ${id}: ${name} lacks a form or feature that it needs`);
     const library = await subject.load();
     if (subject !== floor) await checkExclusion(enter(used, library, limit), limit);
     const prepared = Object.entries(workloads).map(([measure, prepare]) => [

@@ -1,7 +1,7 @@
 /**
- * The cells that run in a process of their own: which subjects each takes, over which floor, and the
- * workloads that it times. All run in the lab's own Node, and those that queue in other runtimes too.
- * Workloads of the same subjects share a process, so that a round over all subjects stays short.
+ * The cells that run in a process of their own: their subjects, floors and workloads. All run in the lab's own Node,
+ * those of queues in other runtimes too. Workloads of the same subjects share a process, so that a round over all
+ * subjects stays short.
  */
 import bareCounter from '../floors/bare-counter.js';
 import barePromises from '../floors/bare-promises.js';
@@ -20,7 +20,7 @@ import { triedFirst, uncontended } from '../workloads/uncontended.js';
 import { enterWithPermit, enterWithRun } from './checks.js';
 import { type InProcess, inProcessCell } from './in-process.js';
 
-// Five workloads share the time, and none says anything before the engine has compiled its loop.
+// Five workloads share the time, and none is meaningful before the engine has compiled its loop.
 const waiting: InProcess<PermitForm> = {
   id: 'waiting',
   limit: 1,
@@ -101,8 +101,8 @@ export const abortedCell = inProcessCell<
   },
 });
 
-// A queue that calls the next function out of the end of the one before is fast and loses the
-// caller's AsyncLocalStorage context; these two cells find out who does.
+// A queue that calls the next function from the end of the previous one is fast but loses the caller's
+// AsyncLocalStorage context; these two cells detect it.
 export const runCell = inProcessCell<RunForm>({
   id: 'run',
   limit: 1,

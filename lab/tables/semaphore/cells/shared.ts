@@ -1,10 +1,10 @@
 /**
- * A semaphore of 1 that the requests of one worker share, held over `scheduler.wait(3)` while 20
- * requests come at once. A runtime that lets no request act for another answers those whose waiter
- * it takes for hung with HTTP 500 within moments; whoever is answered has waited and had its turn.
+ * A semaphore of 1 that the requests of one worker share, held over `scheduler.wait(3)` while 20 requests arrive at
+ * once. A runtime that lets no request act for another answers a request whose waiter it considers hung with HTTP 500
+ * within moments; an answered request has waited and had its turn.
  *
- * A subject that can limit its waiting does so, by 10 seconds: with an option of its own, else with
- * AbortSignal.timeout where it takes a signal.
+ * A subject that can limit its wait does so, by 10 seconds: with an option of its own, or else with
+ * AbortSignal.timeout if it accepts a signal.
  */
 import type { Cell } from '../../../harness/table.js';
 import type { PermitForm } from '../subject.js';
@@ -46,5 +46,5 @@ export const sharedCell: Cell = {
 function howItWaits(form: PermitForm | undefined): string {
   if (form?.createWithTimeout ?? form?.acquireWithTimeout) return 'with its own time limit of 10 s';
   if (form?.acquireWithSignal) return 'with AbortSignal.timeout of 10 s';
-  return 'it cannot limit its waiting';
+  return 'it cannot limit its wait';
 }

@@ -1,13 +1,13 @@
 /**
- * autocannon, which stands in until oha is there. Its own rate is counted per second and its
- * latencies are whole milliseconds, so the times are taken from each response.
+ * autocannon, the fallback if oha is not installed. Its own rate is counted per second and its latencies are whole
+ * milliseconds, so the times are taken from each response.
  */
 import type { Result } from 'autocannon';
 import type { Driver, Load, LoadResult } from './driver.js';
 
 export const autocannonDriver: Driver = { name: 'autocannon', send };
 
-/** How often autocannon looks whether it is done; by default once a second. */
+/** How often autocannon checks whether it is done, in milliseconds; the default is once a second. */
 const sampleInt = 10;
 
 async function send(
@@ -15,7 +15,7 @@ async function send(
   { requests, connections }: Load,
   expected: string,
 ): Promise<LoadResult> {
-  // Loaded here, as the processes of the other cells have no use for it.
+  // Imported here, because the processes of the other cells do not need it.
   const { default: autocannon } = await import('autocannon');
   const milliseconds: number[] = [];
   let accepted = 0;

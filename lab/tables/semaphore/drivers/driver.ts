@@ -1,4 +1,4 @@
-/** What sends the document's requests, and what it says about them. */
+/** The load generator of the document's requests, and its report. */
 import { autocannonDriver } from './autocannon.js';
 import { ohaDriver } from './oha.js';
 
@@ -16,12 +16,12 @@ export interface LoadResult {
 }
 
 export interface Driver {
-  /** As the note of a measurement names it. */
+  /** Its name in the note of a measurement. */
   readonly name: string;
   send(url: string, load: Load, expected: string): Promise<LoadResult>;
 }
 
-/** The document's own driver where it is installed; building it takes minutes. */
+/** The document's own load generator if installed; building it takes minutes. */
 export function findDriver(): Driver {
   return ohaDriver() ?? autocannonDriver;
 }

@@ -25,7 +25,7 @@ async function send(
   { requests, connections }: Load,
   expected: string,
 ): Promise<LoadResult> {
-  // Loaded here, as the processes of the other cells have no use for it.
+  // Imported here, because the processes of the other cells do not need it.
   const { x } = await import('tinyexec');
   const numbers = ['-n', String(requests), '-c', String(connections)];
   const { stdout } = await x(program, ['--no-tui', '--output-format', 'json', ...numbers, url], {
@@ -33,7 +33,7 @@ async function send(
   });
   const { summary, statusCodeDistribution }: Output = JSON.parse(stdout);
   const ok = statusCodeDistribution['200'] ?? 0;
-  // It keeps no bodies, only their length in all.
+  // It keeps no bodies, only their total length.
   const rightBodies = summary.totalData / expected.length;
   return {
     totalSeconds: summary.total,

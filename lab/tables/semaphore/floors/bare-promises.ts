@@ -10,7 +10,7 @@ interface Queue {
   last: Waiter | undefined;
 }
 
-/** Promises resolved in turn from a list: what waiting costs when nothing is counted. */
+/** Promises resolved in turn from a list: the cost of waiting without counting. */
 export default defineSubject({
   name: 'bare promises',
   role: 'floor',
@@ -19,7 +19,7 @@ export default defineSubject({
   permits: {
     create: (): Queue => ({ first: undefined, last: undefined }),
     acquire: (queue) =>
-      // Written in place, where the compiler makes no closure of it: the cheapest that is known.
+      // Written inline, where the compiler creates no closure for it: the cheapest known form.
       new Promise<void>((resolve) => {
         const waiter: Waiter = { resolve, next: undefined };
         if (queue.last === undefined) queue.first = waiter;

@@ -3,7 +3,7 @@ import { defineSubject } from '../subject.js';
 export default defineSubject({
   name: 'called directly',
   role: 'floor',
-  note: 'The function called at once; nothing is limited.',
+  note: 'The function is called at once; nothing is limited.',
   load: async () => undefined,
   run: {
     create: () => undefined,

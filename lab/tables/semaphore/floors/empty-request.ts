@@ -3,6 +3,6 @@ import { defineSubject } from '../subject.js';
 export default defineSubject({
   name: 'empty request',
   role: 'floor',
-  note: 'The request answered with nothing in it: what HTTP alone costs.',
+  note: 'A request with an empty answer: the cost of HTTP alone.',
   load: async () => undefined,
 });

@@ -10,7 +10,7 @@ interface Queue {
   next: number;
 }
 
-/** An aborted waiter stays in the array and is stepped over: the least that aborting can cost. */
+/** An aborted waiter stays in the array and is skipped: the minimum cost of an abort. */
 export default defineSubject({
   name: 'promises with listeners',
   role: 'floor',

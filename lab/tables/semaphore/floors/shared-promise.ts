@@ -5,7 +5,7 @@ const resolved = Promise.resolve();
 export default defineSubject({
   name: 'shared promise',
   role: 'floor',
-  note: 'An await of one promise that is resolved already; no semaphore.',
+  note: 'An await of one resolved promise; no semaphore.',
   load: async () => undefined,
   permits: {
     create: () => undefined,

@@ -5,7 +5,7 @@ export default defineSubject({
   name: 'async-mutex',
   role: 'peer',
   package: 'async-mutex',
-  note: 'Released by the function that acquire gives; in the document on the semaphore itself.',
+  note: 'Released by the function that acquire returns; in the document by the semaphore itself.',
   load: () => import('async-mutex'),
   permits: {
     releasesOnce: true,

@@ -15,7 +15,7 @@ export default defineSubject({
   name: 'await-semaphore',
   role: 'peer',
   package: 'await-semaphore',
-  // Its types are its source, which this project's compiler settings refuse.
+  // Its types are its source, which this project's compiler settings reject.
   load: (): Promise<AwaitSemaphore> => import('await-semaphore' as string),
   permits: {
     releasesOnce: true,

@@ -4,7 +4,7 @@ export default defineSubject({
   name: 'fastq',
   role: 'peer',
   package: 'fastq',
-  note: 'fastq.promise, with a worker that calls the function it is given.',
+  note: 'fastq.promise, with a worker that calls the function passed to it.',
   load: () => import('fastq'),
   run: {
     create: ({ default: fastq }, limit) => fastq.promise((work: Work) => work(), limit),

@@ -10,7 +10,7 @@ export default defineSubject({
     acquire: (semaphore) => semaphore.acquire(),
     release: (semaphore) => semaphore.release(),
     asPublished: {
-      // The limit stands where the key belongs: the semaphore of key 1, with the default limit 1.
+      // The limit is passed in place of the key: the semaphore of key 1, with the default limit 1.
       create: ({ getSemaphore }) => getSemaphore(1),
     },
   },

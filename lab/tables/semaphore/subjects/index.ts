@@ -1,12 +1,12 @@
 /**
- * Every subject of the table, in the order in which the report lists them: ours, the peers of the
- * published document, the other semaphores and locks, those that only run a function, the floors.
+ * Every subject of the table, in the order of the report: ours, the peers of the published document, the other
+ * semaphores and locks, those that only run a function, the floors.
  *
- * Not here: bottleneck (2 ms for each queued function), semaphore-promise (unmaintained and the
- * slowest of its kind) and what is published on JSR alone.
+ * Not included: bottleneck (2 ms for each queued function), semaphore-promise (unmaintained and the slowest of its
+ * kind) and packages published on JSR alone.
  *
- * A peer is added by a file beside this one and its place here. The cells take it up by themselves,
- * each according to what it has; only the document's cell names its subjects.
+ * To add a peer, add a file to this folder and an entry here. The cells include it according to its forms; only the
+ * document's cell names its subjects.
  */
 
 import bareCounter from '../floors/bare-counter.js';

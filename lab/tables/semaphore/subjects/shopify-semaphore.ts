@@ -4,7 +4,7 @@ export default defineSubject({
   name: '@shopify/semaphore',
   role: 'peer',
   package: '@shopify/semaphore',
-  note: 'The promise of its release is not awaited, which its documentation calls optional.',
+  note: 'The promise of its release is not awaited; its documentation calls that optional.',
   load: () => import('@shopify/semaphore'),
   permits: {
     releasesOnce: true,

@@ -1,6 +1,6 @@
 /**
- * Bundles each subject into a worker, once, before the first round: from the same modules that the
- * cells in Node use, without minifying. A subject's worker holds no other subject.
+ * Bundles each subject into a worker, once, before the first round, from the modules that the cells in Node use and
+ * without minifying. A subject's worker contains no other subject.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const compiledTable = fileURLToPath(new URL('../', import.meta.url));
 const workers = fileURLToPath(new URL('../../../../out/workers/semaphore/', import.meta.url));
 
 export async function bundleWorker(kind: WorkerKind, name: string): Promise<void> {
-  // Loaded here, as the processes of the cells have no use for it.
+  // Imported here, because the processes of the cells do not need it.
   const { build } = await import('esbuild');
   const folder = subjectNamed(name).role === 'floor' ? 'floors' : 'subjects';
   await build({
@@ -27,7 +27,7 @@ export async function bundleWorker(kind: WorkerKind, name: string): Promise<void
     bundle: true,
     format: 'esm',
     target: 'es2022',
-    // As wrangler does: what packages offer to browsers, Node's own modules left to the runtime.
+    // Like wrangler: packages' browser exports, with Node's own modules left to the runtime.
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['node:*'],
@@ -35,7 +35,7 @@ export async function bundleWorker(kind: WorkerKind, name: string): Promise<void
   });
 }
 
-/** Where the bundled worker lies. */
+/** The path of the bundled worker. */
 export function bundledWorker(kind: WorkerKind, name: string): string {
   const path = workerPath(kind, name);
   if (!existsSync(path)) {
@@ -48,7 +48,7 @@ function workerPath(kind: WorkerKind, name: string): string {
   return `${workers}${kind}/${fileName(name)}.js`;
 }
 
-/** A subject's module is called as the subject is, without what a file name should not have. */
+/** The subject's name without characters that a file name should not have. */
 function fileName(subject: string): string {
   return subject.replace('@', '').replaceAll(/[/ ]/g, '-');
 }

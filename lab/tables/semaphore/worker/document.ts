@@ -1,7 +1,7 @@
 /**
- * The worker of the published document, written anew: each request makes a semaphore of 1, issues
- * 5,000 acquires in one synchronous loop, each with a callback attached by `.then`; the callback
- * counts itself and releases at once. The answer is the count.
+ * The worker of the published document, reimplemented: each request creates a semaphore of 1 and issues 5,000 acquires
+ * in one synchronous loop, each with a callback attached by `.then`; the callback counts itself and releases at once.
+ * The answer is the count.
  */
 import type { PermitForm } from '../subject.js';
 

@@ -1,6 +1,6 @@
 /**
- * A worker whose requests share one semaphore of 1, made when the module is loaded. The holder
- * keeps it over a wait of 3 ms, so that requests which come at once wait for each other.
+ * A worker whose requests share one semaphore of 1, created when the module loads. The holder keeps it over a wait of
+ * 3 ms, so concurrent requests wait for each other.
  */
 import type { PermitForm } from '../subject.js';
 

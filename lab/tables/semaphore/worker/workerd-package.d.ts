@@ -1,4 +1,4 @@
-/** The npm package brings no types. */
+/** The npm package has no types. */
 declare module 'workerd' {
   const workerd: {
     /** The path of this platform's program. */

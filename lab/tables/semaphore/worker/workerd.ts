@@ -1,8 +1,8 @@
 /**
  * One workerd that serves one bundled worker on a free port of 127.0.0.1.
  *
- * Invariant: it is gone when `stop` has resolved and when this process has exited; it stays in this
- * process's group, which the lab ends as a whole where that does not come to pass.
+ * Invariant: it has ended when `stop` has resolved and when this process has exited. It stays in this process's group,
+ * which the lab kills as a whole in every other case.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ export interface Compatibility {
 
 export interface Server {
   readonly url: string;
-  /** What workerd has said on its standard error so far. */
+  /** The output of workerd on its standard error so far. */
   words(): string;
   stop(): Promise<void>;
 }
@@ -30,12 +30,12 @@ export async function serve(
   compatibility: Compatibility,
 ): Promise<Server> {
   const configuration = writeConfiguration(kind, name, compatibility);
-  // Loaded here, as the processes of the other cells have no use for it.
+  // Imported here, because the processes of the other cells do not need it.
   const { default: workerd } = await import('workerd');
   const child = spawn(workerd.default, ['serve', configuration, '--control-fd=3'], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
   });
-  // Not `exit`, after which its last words may still be on their way.
+  // Not `exit`, after which the last output may still arrive.
   const ended = once(child, 'close');
   let words = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -55,7 +55,7 @@ export async function serve(
   return { url: `http://127.0.0.1:${port}/`, words: () => words, stop };
 }
 
-/** workerd says on its control pipe where it listens: a line of JSON. */
+/** workerd reports its port on its control pipe: a line of JSON. */
 async function listeningPort(control: Readable): Promise<number> {
   const [line] = await once(createInterface({ input: control }), 'line');
   return JSON.parse(line).port;

@@ -1,9 +1,9 @@
 /**
- * 5,000 waiters behind one holder, of which every second one is given up before the holder
- * releases; each of those has an AbortController of its own. Exactly the others must get in.
+ * 5,000 waiters behind one holder, of which every second one is cancelled before the holder releases; each of those
+ * has its own AbortController. Exactly the others must be granted.
  *
- * The controllers are made before the clock starts and abort with a reason that is at hand, so that
- * the row shows what leaving the queue costs and not what an AbortError costs.
+ * The controllers are created before the clock starts and abort with an existing reason, so the row measures leaving
+ * the queue and not the creation of an AbortError.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';

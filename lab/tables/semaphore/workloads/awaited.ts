@@ -1,6 +1,6 @@
 /**
- * The document's loop with `await` in place of `.then`: a fresh semaphore of 1 and 5,000 waiters,
- * each of which counts itself and releases at once.
+ * The document's loop with `await` instead of `.then`: a fresh semaphore of 1 and 5,000 waiters, each of which counts
+ * itself and releases at once.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -25,7 +25,7 @@ export function documentAwaited(form: PermitForm, library: unknown): Workload {
     for (let issued = 0; issued < waiters; issued++) last = waiter(semaphore);
     open?.(semaphore, 1);
     await last;
-    expectCount('waiters let in', count, waiters);
+    expectCount('waiters granted', count, waiters);
   }
 
   return { operations: waiters, batch };

@@ -1,6 +1,6 @@
 /**
- * 200 tasks that take turns: each acquires and releases 25 times, so that nearly all of them wait
- * all the time. With a limit of 1 the holder releases at once; with 10 it holds over one `await`.
+ * 200 tasks that take turns: each acquires and releases 25 times, so nearly all of them wait all the time. With a
+ * limit of 1 the holder releases at once; with 10 it holds over one `await`.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';

@@ -1,9 +1,9 @@
 /**
  * One queue of 100,000 behind one holder.
  *
- * A queue whose cost grows with its length takes seconds or minutes for it, in one run of
- * microtasks that no timer can interrupt. So the waiters themselves look at the clock, and stop the
- * batch as soon as its pace says that it will not be done in time.
+ * A queue whose cost grows with its length takes seconds or minutes for it, in one run of microtasks that no timer can
+ * interrupt. Therefore the waiters themselves read the clock, and stop the batch once its pace is too slow to finish
+ * in time.
  */
 import type { Budget } from '../../../harness/table.js';
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -11,7 +11,7 @@ import type { PermitForm } from '../subject.js';
 
 const waiters = 100_000;
 const between = 1_024;
-/** What a slow start or one collection of garbage may take without saying anything of the pace. */
+/** The time that a slow start or one garbage collection may take before the pace counts. */
 const graceMilliseconds = 300;
 
 export function deepQueue(form: PermitForm, library: unknown, budget: Budget): Workload {
@@ -33,7 +33,7 @@ export function deepQueue(form: PermitForm, library: unknown, budget: Budget): W
   async function waiter(): Promise<void> {
     const permit = await acquire(semaphore);
     count += 1;
-    const reason = tooSlow(count, 'waiters let in');
+    const reason = tooSlow(count, 'waiters granted');
     if (reason) stop(reason);
     else release(semaphore, permit);
   }
@@ -53,7 +53,7 @@ export function deepQueue(form: PermitForm, library: unknown, budget: Budget): W
     startedAt = performance.now();
     release(semaphore, permit);
     await last;
-    expectCount('waiters let in', count, waiters);
+    expectCount('waiters granted', count, waiters);
   }
 
   async function batch(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A queue of a given length behind one holder: all wait, the holder releases, the permit goes down
- * the queue. Short queues are filled again and again within a batch.
+ * A queue of a given length behind one holder: all wait, the holder releases, and the permit passes down the queue.
+ * Short queues are filled several times within a batch.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -31,7 +31,7 @@ export function queueOf(waiters: number) {
         release(semaphore, permit);
         await last;
       }
-      expectCount('waiters let in', count, queues * waiters);
+      expectCount('waiters granted', count, queues * waiters);
     }
 
     return { operations: queues * (waiters + 1), batch };

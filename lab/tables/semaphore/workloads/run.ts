@@ -1,6 +1,6 @@
 /**
- * `run(fn)`, the form that releases by itself, with one async function: one call after the other,
- * 5,000 queued behind a limit of 1, and 5,000 behind a limit of 10 with one `await` inside.
+ * `run(fn)`, which releases by itself, with one async function: one call after the other, 5,000 queued behind a limit
+ * of 1, and 5,000 behind a limit of 10 with one `await` inside.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';

@@ -1,13 +1,13 @@
 /**
- * Nobody else is there: acquire and release in turn, awaited each time, and the same with the
- * synchronous attempt before it where a subject has one.
+ * No contention: acquire and release in turn, awaited each time, and the same with a synchronous attempt before it if
+ * the subject has one.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm, With } from '../subject.js';
 
 const awaitedPairs = 1_000;
-// So many that a batch of the synchronous ones takes longer than the clock's resolution.
+// Enough that a batch of synchronous pairs takes longer than the clock's resolution.
 const triedPairs = 20_000;
 
 export function uncontended(form: PermitForm, library: unknown): Workload {

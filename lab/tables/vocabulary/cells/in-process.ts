@@ -1,6 +1,6 @@
 /**
- * A cell that measures its subject in its own process: tries what it promises, times its workloads, then looks
- * for what it breaks that others keep.
+ * A cell that measures its subject in its own process: checks its promises, times its workloads, then checks for a
+ * broken promise that other subjects keep.
  */
 import { sample } from '../../../harness/sample.js';
 import type { Budget, Cell, Measurement } from '../../../harness/table.js';
@@ -10,15 +10,15 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 
 export interface InProcess<Form> {
   readonly id: string;
-  /** How many times the usual budget it takes until its samples say something. */
+  /** The multiple of the usual budget that its samples need. */
   readonly longer?: number;
-  /** What the cell uses of a subject; undefined where the subject lacks it. */
+  /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: VocabularySubject): Form | undefined;
-  /** Throws where the subject does not do the work; not timed. */
+  /** Throws if the subject does not do the work; not timed. */
   check?(form: Form, library: unknown): Promise<void>;
-  /** What it breaks that others keep, if anything; asked last. */
+  /** Describes a promise that it breaks and others keep, if any; called last. */
   breaks?(form: Form, library: unknown): Promise<string | undefined>;
-  /** By measure. They share the budget. */
+  /** By measure. The workloads share the budget. */
   readonly workloads: Readonly<Record<string, (form: Form, library: unknown) => Workload>>;
 }
 
@@ -32,7 +32,8 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
   async function measure(name: string, budget: Budget): Promise<Measurement> {
     const subject = subjectNamed(name);
     const used = form(subject);
-    if (used === undefined) throw new Error(`cell ${id}: ${name} has not what it needs`);
+    if (used === undefined)
+      throw new Error(`cell ${id}: ${name} lacks a form or feature that it needs`);
     const missing = missingOf(subject);
     if (missing) return missing;
     const library = await subject.load();

@@ -1,4 +1,4 @@
-/** What a limiter of many keys keeps in memory for each when nobody uses it any more. */
+/** The memory that a keyed limiter keeps for each idle key. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -32,7 +32,7 @@ async function measure(name: string): Promise<Measurement> {
     }
     return process.memoryUsage().heapUsed;
   };
-  // Compiles and grows what stays anyway.
+  // Compiles the code, and grows memory that stays anyway.
   await useAll('warm-up');
   const before = await bytes();
   await useAll('key');

@@ -1,4 +1,4 @@
-/** The cells that time a subject in a process of its own: which subjects each takes, and what it times. */
+/** The cells that time a subject in a process of its own: their subjects and workloads. */
 import { keepsContext, lostContext } from '../../../harness/context.js';
 import type {
   BroadcastForm,
@@ -26,7 +26,7 @@ import { inProcessCell } from './in-process.js';
 
 type ChannelPart = 'pass' | 'burst' | 'iterate' | 'burstIterated';
 
-/** Of the subjects whose channel can have this capacity and do this. */
+/** The channel of a subject that supports this capacity and this operation. */
 function channelOf(capacity: number, part: ChannelPart) {
   return ({ channel, channelLoops: loops }: VocabularySubject): AnyChannel | undefined => {
     if (loops?.capacities.includes(capacity) && part !== 'burstIterated' && loops[part]) {

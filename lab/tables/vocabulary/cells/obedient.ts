@@ -1,7 +1,6 @@
 /**
- * 1,000 jobs for a limiter of 100 in 250 ms, and the judge. The first job comes alone; the others all at once 20 ms
- * before 250 ms have gone by: who counts in windows that begin anew lets 99 of them in at once, and 20 ms later
- * 100 more.
+ * 1,000 jobs for a limiter of 100 in 250 ms, and the judge. The first job starts alone; the others arrive all at once
+ * 20 ms before 250 ms have elapsed. A limiter with fixed windows admits 99 of them at once, and 100 more 20 ms later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cell, Measurement } from '../../../harness/table.js';
@@ -23,7 +22,8 @@ export function obedientCell(rule: 'rate' | 'both'): Cell {
   async function measureOnce(name: string): Promise<Measurement> {
     const subject = subjectNamed(name);
     const limiter = form(subject.limiter);
-    if (limiter === undefined) throw new Error(`cell ${id}: ${name} has not what it needs`);
+    if (limiter === undefined)
+      throw new Error(`cell ${id}: ${name} lacks a form or feature that it needs`);
     const missing = missingOf(subject);
     if (missing) return missing;
     const library = await subject.load();
@@ -67,7 +67,7 @@ export function obedientCell(rule: 'rate' | 'both'): Cell {
     };
   }
 
-  /** Who was held up between its decision and the start has not broken anything: that does not come three times. */
+  /** A delay between the decision and the start is no violation, so a subject has three attempts. */
   async function measure(name: string): Promise<Measurement> {
     let found = await measureOnce(name);
     for (let again = 0; again < 2 && !found.ok; again++) found = await measureOnce(name);

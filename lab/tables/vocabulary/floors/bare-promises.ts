@@ -1,6 +1,6 @@
 import { defineSubject } from '../subject.js';
 
-/** Values that nobody has taken, and takers that have no value. */
+/** Values without a taker, and takers without a value. */
 interface Line {
   readonly values: number[];
   readonly takers: ((value: number) => void)[];
@@ -65,7 +65,7 @@ export default defineSubject({
     changed: take,
   },
   rwLock: {
-    excludesNobody: true,
+    lacksExclusion: true,
     create: () => undefined,
     read: () => resolved,
     endRead: () => {},
@@ -88,7 +88,7 @@ export default defineSubject({
     map: (_, inputs, mapper) => Promise.all(inputs.map(mapper)),
   },
   select: {
-    // One line for all of them.
+    // One queue for all sources.
     create: line,
     feed: (line, _, value) => put(line, value),
     first: take,

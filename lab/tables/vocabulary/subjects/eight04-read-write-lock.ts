@@ -8,7 +8,7 @@ export default defineSubject({
   name: '@eight04/read-write-lock',
   role: 'peer',
   package: '@eight04/read-write-lock',
-  note: 'It runs a function.',
+  note: 'Runs a function under the lock.',
   // It has no types.
   load: (): Promise<ReadWriteLock> => import('@eight04/read-write-lock' as string),
   rwLockRun: {

@@ -1,11 +1,11 @@
 /**
- * Every subject of the table, in the order in which the report lists them: ours, those that limit, channels,
- * locks, what maps, the platform's own, the floor.
+ * Every subject of the table, in the order of the report: ours, limiters, channels, locks, mappers, the platform's
+ * own, the floor.
  *
- * Not here: async-channel and @lesomnus/channel, which nobody has kept for years; iterator helpers' polyfills,
- * which map one input at a time.
+ * Not included: async-channel and @lesomnus/channel, unmaintained for years; polyfills of iterator helpers, which map
+ * one input at a time.
  *
- * A peer is added by a file beside this one and its place here; the cells take it up by themselves.
+ * To add a peer, add a file to this folder and an entry here. The cells include it according to its forms.
  */
 import barePromises from '../floors/bare-promises.js';
 import type { VocabularySubject } from '../subject.js';

@@ -3,7 +3,7 @@ import { defineSubject } from '../subject.js';
 export default defineSubject({
   name: 'Node streams',
   role: 'peer',
-  note: 'A PassThrough of objects, whose write is followed by its drain event where it says so, and its iterator; and Readable.map.',
+  note: 'A PassThrough in object mode: write, followed by the drain event if write returns false, and its iterator; and Readable.map.',
   load: async () => {
     const [{ PassThrough, Readable }, { EventEmitter }] = await Promise.all([
       import('node:stream'),
@@ -16,7 +16,7 @@ export default defineSubject({
     create: ({ PassThrough }, capacity) => {
       const highWaterMark = Number.isFinite(capacity) ? capacity : Number.MAX_SAFE_INTEGER;
       const stream = new PassThrough({ objectMode: true, highWaterMark });
-      // Ten senders may wait for room at once.
+      // Ten senders may wait for space at once.
       stream.setMaxListeners(0);
       return { stream, iterator: stream[Symbol.asyncIterator]() };
     },

@@ -3,7 +3,7 @@ import { defineSubject, type Work } from '../subject.js';
 export default defineSubject({
   name: 'p-limit with p-throttle',
   role: 'peer',
-  note: 'Both by hand, for want of a peer that has both and keeps its rate and the context: a limited function that calls a strictly throttled one.',
+  note: 'A hand-written combination, because no peer has both limits and keeps its rate and the async context: a limited function that calls a strictly throttled one.',
   load: async () => {
     const [{ default: pLimit }, { default: pThrottle }] = await Promise.all([
       import('p-limit'),

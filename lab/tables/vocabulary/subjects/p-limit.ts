@@ -6,7 +6,7 @@ export default defineSubject({
   name: 'p-limit',
   role: 'peer',
   package: 'p-limit',
-  note: 'Keys are a Map of limits, from which nothing is removed.',
+  note: 'Keys are a Map of limits without removal.',
   load: () => import('p-limit'),
   limiter: {
     rules: ['concurrency'],

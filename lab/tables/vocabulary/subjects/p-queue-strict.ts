@@ -2,6 +2,6 @@ import { pQueue } from '../p-queue.js';
 
 export default pQueue({
   name: 'p-queue, strict',
-  note: 'With windows that slide.',
+  note: 'With sliding windows.',
   isStrict: true,
 });

@@ -2,6 +2,6 @@ import { pQueue } from '../p-queue.js';
 
 export default pQueue({
   name: 'p-queue',
-  note: 'With its defaults. Its windows begin anew, and its documentation says what that lets through.',
+  note: 'With its defaults: fixed windows, whose limits its documentation describes.',
   isStrict: false,
 });

@@ -4,7 +4,7 @@ export default defineSubject({
   name: 'p-throttle, strict',
   role: 'peer',
   package: 'p-throttle',
-  note: 'With windows that slide.',
+  note: 'With sliding windows.',
   load: () => import('p-throttle'),
   limiter: {
     rules: ['rate'],

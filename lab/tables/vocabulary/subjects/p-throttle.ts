@@ -4,7 +4,7 @@ export default defineSubject({
   name: 'p-throttle',
   role: 'peer',
   package: 'p-throttle',
-  note: 'With its defaults: windows that begin anew.',
+  note: 'With its defaults: fixed windows.',
   load: () => import('p-throttle'),
   limiter: {
     rules: ['rate'],

@@ -3,7 +3,7 @@ import { defineSubject } from '../subject.js';
 export default defineSubject({
   name: 'Promise.race, the others aborted',
   role: 'peer',
-  note: "By hand, on Pointsman's channels: each turn has one AbortController, which is aborted when the first has come. What comes in the same turn of the event loop into two channels is lost for one of them.",
+  note: "Hand-written, on Pointsman's channels: each turn has one AbortController, which aborts the others after the first value. If two channels get values in the same turn of the event loop, one value is lost.",
   load: () => import('pointsman'),
   select: {
     create: ({ Channel }, sources) => Array.from({ length: sources }, () => new Channel<number>(1)),
@@ -12,7 +12,7 @@ export default defineSubject({
       const controller = new AbortController();
       const { signal } = controller;
       const receiving = channels.map((channel) => channel.receive({ signal }));
-      // Those that are aborted reject when nobody listens any more.
+      // The aborted ones reject later, without a handler.
       for (const promise of receiving) promise.catch(() => {});
       try {
         return await Promise.race(receiving);

@@ -3,7 +3,7 @@ import { defineSubject } from '../subject.js';
 export default defineSubject({
   name: 'Promise.race',
   role: 'peer',
-  note: "By hand, on Pointsman's channels, and nobody takes the others out of their queues.",
+  note: "Hand-written, on Pointsman's channels; the other waiters stay in their queues.",
   load: () => import('pointsman'),
   select: {
     create: ({ Channel }, sources) => Array.from({ length: sources }, () => new Channel<number>(1)),

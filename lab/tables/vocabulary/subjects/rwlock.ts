@@ -6,7 +6,7 @@ export default defineSubject({
   name: 'rwlock',
   role: 'peer',
   package: 'rwlock',
-  note: 'Its callbacks are made promises.',
+  note: 'Its callbacks are converted to promises.',
   load: () => import('rwlock'),
   rwLock: {
     create: ({ default: Lock }) => new Lock(),

@@ -10,7 +10,7 @@ export default defineSubject({
   channel: {
     capacities: [0, 1, 10, 100, Number.POSITIVE_INFINITY],
     create: ({ Channel }, capacity) =>
-      // It refuses Infinity.
+      // It rejects Infinity.
       new Channel({ capacity: Number.isFinite(capacity) ? capacity : Number.MAX_SAFE_INTEGER }),
     send: (channel, value) => channel.send(value),
     push: (channel, value) => channel.trySend(value),

@@ -4,7 +4,7 @@ export default defineSubject({
   name: '@thi.ng/csp',
   role: 'peer',
   package: '@thi.ng/csp',
-  note: 'Its buffer has room for one value at least; for a burst it has room for all.',
+  note: 'Its buffer holds at least one value; for a burst it holds all.',
   load: () => import('@thi.ng/csp'),
   channel: {
     capacities: [1, 10, 100, Number.POSITIVE_INFINITY],

@@ -4,7 +4,7 @@ export default defineSubject({
   name: 'ts-chan',
   role: 'peer',
   package: 'ts-chan',
-  note: 'Its methods give way to the event loop now and then, as its documentation says.',
+  note: 'Its methods yield to the event loop now and then, as its documentation says.',
   load: () => import('ts-chan'),
   channel: {
     capacities: [0, 1, 10, 100, Number.POSITIVE_INFINITY],

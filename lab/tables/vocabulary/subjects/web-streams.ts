@@ -27,7 +27,7 @@ function unbounded(): Channel {
 export default defineSubject({
   name: 'web streams',
   role: 'peer',
-  note: 'A TransformStream, which without a buffer writes when somebody reads; for a burst a ReadableStream, whose controller enqueues.',
+  note: 'A TransformStream, whose write without a buffer waits for a read; for a burst a ReadableStream, whose controller enqueues.',
   load: async () => undefined,
   channel: {
     capacities: [0, 1, 10, 100, Number.POSITIVE_INFINITY],

@@ -1,4 +1,4 @@
-/** One sender and ten receivers: of each value, or of the latest. */
+/** One sender and ten receivers: of every value, or of the latest. */
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { BroadcastForm, WatchForm } from '../subject.js';
 
@@ -40,7 +40,7 @@ export function broadcast(form: BroadcastForm, library: unknown): Workload {
   return { operations: bursts * capacity * receivers, batch };
 }
 
-/** All ten wait for a change, and there is one, a hundred times. Per receiver told. */
+/** All ten wait for a change, and it happens, a hundred times. Per receiver notified. */
 export function watched(form: WatchForm, library: unknown): Workload {
   const { create, subscribe, send, changed, value = identity } = form;
 

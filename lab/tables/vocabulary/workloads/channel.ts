@@ -1,6 +1,6 @@
 /**
- * Values passed through a channel, one at a time: each is awaited by who sends and by who receives. Invariant:
- * with one receiver they come in order, with several each comes once.
+ * Values passed through a channel, one at a time: the sender awaits each send and the receiver each receive.
+ * Invariant: with one receiver they arrive in order, with several each arrives once.
  */
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { ChannelForm, ChannelLoops, Take } from '../subject.js';
@@ -14,7 +14,7 @@ export type AnyChannel =
 
 type Have<Form, Key extends keyof Form> = Form & Required<Pick<Form, Key>>;
 
-/** Every value once: in order, or with the right sum. */
+/** Checks that every value arrives once: in order, or with the right sum. */
 function tally(expected: number, inOrder: boolean) {
   let taken = 0;
   let sum = 0;
@@ -79,7 +79,7 @@ function byCalls(form: Have<ChannelForm, 'send' | 'receive'>): NonNullable<Chann
   };
 }
 
-/** All are sent before the first is received. */
+/** All values are sent before the first is received. */
 export function burst({ calls, loops }: AnyChannel, library: unknown): Workload {
   const { take, check } = tally(inBurst, true);
   if (loops?.burst) {
@@ -111,7 +111,7 @@ export function burst({ calls, loops }: AnyChannel, library: unknown): Workload 
   return { operations: inBurst, batch };
 }
 
-/** One sender that waits for room and closes, and `for await`. */
+/** One sender that waits for space and closes, and `for await`. */
 export function iterated(capacity: number) {
   return ({ calls, loops }: AnyChannel, library: unknown): Workload => {
     const { take, check } = tally(values, true);
@@ -145,7 +145,7 @@ function iteratingCalls(
   };
 }
 
-/** All are sent and the channel closed before `for await` begins. */
+/** All values are sent and the channel is closed before `for await` begins. */
 export function burstIterated({ calls }: AnyChannel, library: unknown): Workload {
   const { take, check } = tally(inBurst, true);
   const form = calls as Have<ChannelForm, 'push' | 'iterate' | 'close'>;
@@ -153,7 +153,7 @@ export function burstIterated({ calls }: AnyChannel, library: unknown): Workload
 
   async function batch(): Promise<void> {
     const channel = create(library, Number.POSITIVE_INFINITY);
-    // Some begin to listen when they are iterated over, and before that lose what is sent.
+    // Some libraries subscribe when they are iterated, and lose earlier values.
     const iterable = iterate(channel, library);
     for (let sent = 0; sent < inBurst; sent++) push(channel, sent, library);
     const closing = close(channel, library);

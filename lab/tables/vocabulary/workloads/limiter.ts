@@ -1,6 +1,6 @@
 /**
- * 10,000 functions given to a limiter at once. The functions count how many of them run, which must
- * never be more than allowed.
+ * 10,000 functions submitted to a limiter at once. The functions count how many of them run, which must never exceed
+ * the limit.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -9,7 +9,7 @@ import type { KeyedForm, LimiterForm, Rate, Rule } from '../subject.js';
 
 const mostJobs = 10_000;
 const atOnce = 10;
-/** Never reached by one batch: what it costs to count is measured, not the waiting. */
+/** Never reached by one batch, so the cost of counting is measured and not a wait. */
 const wideRate: Rate = { limit: 20_000, per: 60_000 };
 const narrowRate: Rate = { limit: 20, per: 250 };
 const mostKeys = 10_000;
@@ -50,7 +50,7 @@ export function queued(rule: Rule) {
   };
 }
 
-/** Whether it starts more than it may where a window ends and another begins: the short form of the judged rows. */
+/** Whether it exceeds its limit at the boundary of two windows: the short form of the judged rows. */
 export async function exceedsAtEdge(
   { create, run }: LimiterForm,
   library: unknown,
@@ -71,7 +71,7 @@ export async function exceedsAtEdge(
   return `started ${mostInWindow} in ${per} ms with a limit of ${limit}`;
 }
 
-/** Two functions for each of 10,000 keys, one at a time for a key. */
+/** Two functions for each of 10,000 keys, one at a time per key. */
 export function keyed(
   { create, run, limitsNothing, most: keys = mostKeys }: KeyedForm,
   library: unknown,

@@ -1,6 +1,6 @@
 /**
- * Readers and writers of one lock. Whoever is inside counts itself, so that a lock that lets a writer in with
- * anybody else has failed the row, and one that lets readers in one by one has too.
+ * Readers and writers of one lock. Each holder counts itself: a lock that admits a writer together with another holder
+ * fails the row, and so does one that admits readers one by one.
  */
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { RwLockForm, RwLockRunForm } from '../subject.js';
@@ -14,7 +14,7 @@ export type AnyRwLock =
   | { readonly permits: RwLockForm; readonly run?: undefined }
   | { readonly run: RwLockRunForm; readonly permits?: undefined };
 
-/** Who is inside, and what must not be. */
+/** The current holders, and violations of exclusion. */
 class Room {
   #readers = 0;
   #writers = 0;
@@ -58,8 +58,8 @@ class Room {
 
   check({ turns, readersShare }: { turns: number; readersShare: boolean }): void {
     expectCount('turns taken', this.turns, turns);
-    expectCount('times that somebody was inside with a writer', this.#intrusions, 0);
-    if (readersShare && this.#mostReaders < 2) throw new Error('let readers in one by one');
+    expectCount('overlaps with a writer', this.#intrusions, 0);
+    if (readersShare && this.#mostReaders < 2) throw new Error('admitted readers one by one');
   }
 }
 
@@ -145,7 +145,7 @@ export function takingTurns(writeEvery: 1 | 10) {
       const all: Promise<void>[] = [];
       for (let index = 0; index < tasks; index++) all.push(task(lock, room, index));
       await Promise.all(all);
-      if (form.permits?.excludesNobody) return;
+      if (form.permits?.lacksExclusion) return;
       room.check({ turns: tasks * turns, readersShare: writeEvery > 1 });
     }
     return { operations: tasks * turns, batch };
@@ -155,15 +155,12 @@ export function takingTurns(writeEvery: 1 | 10) {
 const fewTurns = 500;
 const who = { read: 'reader', write: 'writer' } as const;
 
-/**
- * Whether a stream of readers, of which two always overlap, keeps a writer out to its end, and a stream of
- * writers a reader.
- */
+/** Whether a stream of readers, of which two always overlap, starves a writer, or a stream of writers a reader. */
 export async function starves(
   { permits, run }: AnyRwLock,
   library: unknown,
 ): Promise<string | undefined> {
-  if (permits?.excludesNobody) return undefined;
+  if (permits?.lacksExclusion) return undefined;
   const enter = {
     read: async (lock: unknown, work: () => Promise<void>) => {
       if (run) return void (await run.runRead(lock, work, library));
@@ -208,7 +205,7 @@ export async function starves(
   return undefined;
 }
 
-/** Some turns later, so that the streams do not move in step. */
+/** Resolves some turns later, so that the streams do not move in step. */
 async function late(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await resolved;
 }

@@ -1,6 +1,6 @@
 /**
- * Waiting for the first of four channels. Of the three that were not first nothing may be gone: each turn's value
- * goes to another channel, and must be what that turn gets.
+ * Waiting for the first of four channels. The other three must lose nothing: each turn's value goes to another
+ * channel, and that turn must receive it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -10,7 +10,7 @@ const sources = 4;
 const turns = 1_000;
 const identity = (value: unknown) => value as number;
 
-/** Tries it with a time limit, as a value that somebody else swallowed never comes. */
+/** Checks it with a time limit, because a value lost to another waiter never arrives. */
 export async function checkSelect(form: SelectForm, library: unknown): Promise<void> {
   const { create, feed, first, value = identity, left } = form;
   const all = create(library, sources);
@@ -28,7 +28,7 @@ export async function checkSelect(form: SelectForm, library: unknown): Promise<v
   if (left) expectCount('waiters left behind', left(all), 0);
 }
 
-/** Nothing is there, then a value comes. */
+/** No value is there, then one arrives. */
 export function waited(
   { create, feed, first, value = identity }: SelectForm,
   library: unknown,
@@ -48,7 +48,7 @@ export function waited(
   return { operations: turns, batch };
 }
 
-/** A value is there already. */
+/** A value is already there. */
 export function ready(
   { create, feed, first, value = identity }: SelectForm,
   library: unknown,

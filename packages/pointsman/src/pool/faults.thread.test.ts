@@ -104,7 +104,7 @@ describe.each([1, 2])('of %i threads', (threads) => {
     const { pool } = opened;
     const threadsBefore = pool.metrics.threadsStarted;
     const error = await around(opened, threads, () => pool.run('rejectMeanwhile'));
-    expect(error).toMatchObject({ name: 'Error', message: 'nobody handles this' });
+    expect(error).toMatchObject({ name: 'Error', message: 'not handled' });
     await warm(opened, threads);
     // The thread cannot be trusted any more.
     expect(pool.metrics.threadsStarted).toBe(threadsBefore + 1);

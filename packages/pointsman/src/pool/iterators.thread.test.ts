@@ -205,7 +205,7 @@ test('an unhandled rejection in the middle', async () => {
   const { pool } = await openWarm();
   const iterator = await pool.run('rejectAfter', [3]);
   const behind = range(3).map((n) => pool.run('echo', [n]));
-  expect(await reasonOf(collect(iterator))).toMatchObject({ message: 'nobody handles this' });
+  expect(await reasonOf(collect(iterator))).toMatchObject({ message: 'not handled' });
   expect(await Promise.all(behind)).toEqual(range(3));
   await until(() => pool.metrics.threadsStarted === 2);
   await pool.close();

@@ -1,4 +1,4 @@
-/** A row of the matrix. The full and the short form run the same code, only the numbers differ. */
+/** A row of the matrix. The full and the short form run the same code with different numbers. */
 import type { Outcome } from './outcome.js';
 import type { Setting } from './subjects/subject.js';
 import type { Terms } from './trial.js';
@@ -6,21 +6,21 @@ import type { Terms } from './trial.js';
 export interface Fault {
   readonly number: string;
   readonly name: string;
-  /** How it is brought about. */
+  /** How the fault is produced. */
   readonly how: string;
-  /** What must hold beyond what must always hold. */
+  /** What must hold in addition to the promises that always hold. */
   readonly holds: string;
   readonly full: Form;
   readonly short: Form;
-  /** Why it cannot be tried here. */
+  /** Why this machine cannot run it. */
   missing?(): string | undefined;
   run(terms: Terms): Promise<Outcome>;
 }
 
 export interface Form {
   readonly ttl: number;
-  /** How often the fault happens in each trial. */
+  /** How many times the fault happens in each trial. */
   readonly count: number;
-  /** One trial each, at the same time. */
+  /** One trial each, run concurrently. */
   readonly trials: readonly Setting['handler'][];
 }

@@ -1,16 +1,15 @@
 /**
- * What a client process did with its locks, as lines of a file.
+ * The history of a client process: what it did with its locks, as lines of a file.
  *
- * Invariant: a line is in the file before the step after it is taken, so a killed process leaves
- * everything that it did. Times are nanoseconds of the machine's monotonic clock, which all
- * processes share and which no fault changes.
+ * Invariant: a line is in the file before the next step begins, so a killed process leaves everything that it did.
+ * Times are nanoseconds of the machine's monotonic clock, which all processes share and no fault changes.
  */
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
-/** What the guard said at the hand-out; `overtaken` if it would still have been valid a moment before. */
+/** The guard's state at the grant; `overtaken` if it would still have been valid a moment earlier. */
 export type AtEntry = 'valid' | 'overtaken' | 'invalid';
 
-/** One lock, from its hand-out to its end, as far as it is known. */
+/** One lock, from its grant to its end, as far as known. */
 export interface Hold {
   readonly client: string;
   readonly id: number;
@@ -19,16 +18,16 @@ export interface Hold {
   readonly requested: number;
   readonly entered: number;
   readonly atEntry: AtEntry;
-  /** The last time the guard said it was valid; absent when it never did. */
+  /** The last time the guard reported valid; absent if it never did. */
   lastValid?: number;
   /** When its signal aborted. */
   lost?: number;
-  /** The guard called itself valid after its signal had aborted. */
+  /** The guard reported valid after its signal had aborted. */
   revived?: number;
   left?: number;
-  /** It left invalid, and its signal stayed silent. */
+  /** The holder left with an invalid guard whose signal had not aborted. */
   silent?: boolean;
-  /** What the server's state had instead of this lock, while the guard was valid. */
+  /** What the server's state had instead of this lock while the guard was valid. */
   contradiction?: Contradiction;
 }
 
@@ -38,14 +37,14 @@ export interface Contradiction {
   readonly text: string;
 }
 
-/** Something that no fault excuses, said by the client process itself. */
+/** An event that no fault excuses, reported by the client process itself. */
 export interface Oddity {
   readonly client: string;
   readonly at: number;
   readonly text: string;
 }
 
-/** A request whose lock was never entered: its process was killed, or the request was refused. */
+/** A request that was never granted: its process was killed, or the request was rejected. */
 export interface OpenRequest {
   readonly client: string;
   readonly keys: readonly string[];
@@ -123,7 +122,7 @@ export function parseHistory(client: string, text: string): History {
     keySets.set(names, known);
     return known;
   };
-  // What follows the last line break is a line that a killed process did not finish.
+  // After the last line break there may be a line that a killed process did not finish.
   for (const line of text.split('\n').slice(0, -1)) {
     const [kind = '', id = '', time = '', ...rest] = line.split(' ');
     const at = Number(time);
@@ -152,7 +151,7 @@ export function parseHistory(client: string, text: string): History {
     }
     const hold = holds.get(Number(id));
     if (!hold)
-      throw new Error(`a line of ${client} speaks of a lock that was not entered: ${line}`);
+      throw new Error(`a line of ${client} refers to a lock that was not granted: ${line}`);
     if (kind === 'seen' || kind === 'leave') {
       if (rest[0] === '1') {
         if (hold.lost === undefined) hold.lastValid = at;
@@ -163,7 +162,7 @@ export function parseHistory(client: string, text: string): History {
     else if (kind === 'silent') hold.silent = true;
     else if (kind === 'usurped' || kind === 'forgotten') {
       hold.contradiction ??= { kind, at, text: rest.join(' ') };
-    } else throw new Error(`a line of ${client} that means nothing: ${line}`);
+    } else throw new Error(`a line of ${client} that cannot be parsed: ${line}`);
   }
   return { holds: [...holds.values()], open: [...open.values()], oddities };
 }

@@ -1,24 +1,24 @@
 /**
  * Decides from the histories of all client processes whether a lock kept its promises.
  *
- * Invariant: it accuses nobody wrongly. A holder counts as valid from its hand-out to the last time
- * its own guard said so, never longer; the server is not asked, and clocks are those of the machine.
+ * Invariant: no false accusation. A holder counts as valid from its grant to the last time its own guard said so,
+ * never longer. The server is not asked, and all times are those of the machine's clock.
  */
 import type { History, Hold } from './history.js';
 
 export type Kind =
-  | 'late' // handed out when it was no longer valid
+  | 'late' // granted when it was no longer valid
   | 'overlap' // two valid holders of one key
   | 'token' // a token not above that of an earlier holder of the key
-  | 'stale write' // a fenced store took a write of an earlier holder after one of a later holder
-  | 'revived' // valid again after the signal said it was lost
-  | 'silent' // no longer valid, and no signal said so
-  | 'usurped' // the server has given away what a valid holder holds
-  | 'forgotten' // the server knows nothing of a valid holder
-  | 'stranded' // a lock() that was not answered after the fault was over
-  | 'leak' // something stayed behind on the server
-  | 'odd' // an error that no fault explains, or a process that ended by itself
-  | 'slow'; // what must happen within a time did not
+  | 'stale write' // a fenced store accepted a write of an earlier holder after one of a later holder
+  | 'revived' // valid again after its signal had aborted
+  | 'silent' // no longer valid, and its signal did not abort
+  | 'usurped' // the server has granted another client what a valid holder holds
+  | 'forgotten' // the server has no record of a valid holder
+  | 'stranded' // a lock() that did not settle after the fault was over
+  | 'leak' // something remained on the server
+  | 'odd' // an error that no fault explains, or a process that ended on its own
+  | 'slow'; // something took longer than its limit
 
 export interface Violation {
   readonly kind: Kind;
@@ -29,7 +29,7 @@ export interface Violation {
 
 export interface Judgement {
   readonly violations: readonly Violation[];
-  /** Writes of earlier holders that a fenced store refused, because a later one had written. */
+  /** Writes of earlier holders that a fenced store rejected, because a later holder had written. */
   readonly staleWritesRefused: number;
 }
 
@@ -136,7 +136,7 @@ function writes(key: string, holds: readonly Hold[]) {
   return { violations, refused };
 }
 
-/** Two locks of several keys that collide do so on each of them; once is enough. */
+/** Two locks that share several keys collide on each of them; one report is enough. */
 function withoutRepeats(violations: readonly Violation[]): Violation[] {
   const first = new Map<string, Violation>();
   for (const violation of violations) {

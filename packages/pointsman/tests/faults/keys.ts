@@ -1,8 +1,8 @@
 /**
- * The keys that are locked.
+ * The keys of the locks.
  *
- * Invariant: any two sets of one group have a key in common (n of 2n - 1), so all locks of a group
- * exclude each other, while those of different groups never do.
+ * Invariant: any two sets of one group share a key (n of 2n - 1), so all locks of a group exclude each other. Those of
+ * different groups never do.
  */
 import { someOf } from './random.js';
 

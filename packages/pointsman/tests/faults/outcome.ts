@@ -1,26 +1,26 @@
-/** What came of a fault: the same shape for one trial and for all of them together. */
+/** The outcome of a fault, in the same form for one trial and for all trials together. */
 import type { Kind } from './judge.js';
 
 export interface Found {
   readonly kind: Kind;
-  /** What happened, who took part, and what was done to them around that time. */
+  /** What happened, which processes took part, and what was done to them around that time. */
   readonly trace: string;
 }
 
 export interface Outcome {
   readonly violations: readonly Found[];
-  /** What the fault excuses, such as two holders when a server has lost its data. */
+  /** Violations that the fault excuses, such as two holders after a server lost its data. */
   readonly excused: readonly Found[];
   /** Critical sections. */
   readonly entered: number;
-  /** Hand-outs whose lock ended while the process stood still before its first step. */
+  /** Grants whose lease ended while the process paused before its first step. */
   readonly overtaken: number;
   readonly staleWritesRefused: number;
   /** In milliseconds. */
   readonly longestWait: number;
-  /** lock() and release() that rejected, by error. */
+  /** Rejections of lock() and release(), by error. */
   readonly rejected: Readonly<Record<string, number>>;
-  /** How often what was done. */
+  /** Event counts, by name. */
   readonly counts: Readonly<Record<string, number>>;
   /** Times in milliseconds. */
   readonly samples: Readonly<Record<string, readonly number[]>>;

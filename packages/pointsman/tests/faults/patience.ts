@@ -1,7 +1,7 @@
-/** Waiting that comes to an end. */
+/** Waits with a time limit. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether it held within the time. */
+/** Polls until the condition holds. Returns whether it did within the limit. */
 export async function until(holds: () => Promise<boolean>, limit = 10_000): Promise<boolean> {
   const giveUpAt = performance.now() + limit;
   while (!(await holds())) {

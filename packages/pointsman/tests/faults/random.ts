@@ -1,4 +1,4 @@
-/** Chance. */
+/** Random choices. */
 
 export function between([least, most]: readonly [number, number]): number {
   return least + Math.random() * (most - least);
@@ -9,7 +9,7 @@ export function oneOf<T>(list: readonly T[]): T {
   return list[Math.floor(Math.random() * list.length)] as T;
 }
 
-/** So many of them, in random order. */
+/** Returns `count` of the elements, in random order. */
 export function someOf<T>(list: readonly T[], count: number): T[] {
   const rest = [...list];
   return Array.from({ length: count }, () => {

@@ -1,4 +1,4 @@
-/** The result as a page of the documentation, without anything that identifies the machine. */
+/** Formats the result as a page of the documentation, without anything that identifies the machine. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem, type } from 'node:os';
 import type { Fault } from './fault.js';
@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.js';
 
 export interface Row {
   readonly fault: Fault;
-  /** The outcome, or why it was not tried. */
+  /** The outcome, or why the fault was not tried. */
   readonly result: Outcome | string;
 }
 

@@ -17,7 +17,7 @@ import { tryFault } from './try.js';
 
 const reportPath = fileURLToPath(new URL('../../../../../../docs/lock-faults.md', import.meta.url));
 
-/** So many violations of a fault are printed. */
+/** The maximum number of violations of a fault that are printed. */
 const mostShown = 20;
 
 const { values, positionals } = parseArgs({
@@ -67,7 +67,7 @@ console.log(
   `${tried} faults tried, ${rows.length - tried} not: ` +
     (violations.length === 0 ? 'no violation' : `${violations.length} violations`),
 );
-// At once: Node 20 does not come to an end by itself after it has reset certain sockets.
+// An explicit exit, because Node 20 does not end by itself after it has reset certain sockets.
 process.exit(violations.length === 0 ? 0 : 1);
 
 async function serverVersion(): Promise<string> {

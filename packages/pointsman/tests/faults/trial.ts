@@ -1,8 +1,8 @@
 /**
- * One server, client processes that lock on it, and what is done to them.
+ * One server, client processes that use the lock on it, and the faults applied to them.
  *
- * Invariant: `end` waits for all that was asked of the lock, and has the judge look at all that the
- * processes did, those that were killed included.
+ * Invariant: `end` waits for every request to settle, and the judge gets the histories of all processes, those of
+ * killed ones included.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,13 +18,13 @@ import { keysOf } from './keys.js';
 import { type Outcome, summed } from './outcome.js';
 import type { Setting, Waiting } from './subjects/subject.js';
 
-/** The terms on which a fault is tried. */
+/** The parameters of a trial. */
 export interface Terms {
-  /** The module of the lock that is judged. */
+  /** The module of the judged lock. */
   readonly subject: string;
   readonly handler: Setting['handler'];
   readonly ttl: number;
-  /** How often the fault happens. */
+  /** How many times the fault happens. */
   readonly count: number;
 }
 
@@ -33,16 +33,16 @@ interface Event {
   readonly text: string;
 }
 
-/** So many violations of a trial are told in full. */
+/** The maximum number of violations of a trial that are described in full. */
 const mostTraces = 5;
-/** On a busy machine processes and timers are late, but not by more than this. */
+/** How late processes and timers may be on a busy machine, in milliseconds. */
 export const lateness = 1_000;
-/** A connection that was half-open from its beginning, or before it was of use, is found out so late. */
+/** How long the detection of a connection that was half-open from the beginning may take, in milliseconds. */
 const connecting = 3_000;
 
 export class Trial {
   readonly terms: Terms;
-  /** Those that live. */
+  /** The running ones. */
   readonly clients: ClientProcess[] = [];
   readonly #all: ClientProcess[] = [];
   readonly #proxies = new Map<ClientProcess, NetworkProxy>();
@@ -77,12 +77,12 @@ export class Trial {
     }
   }
 
-  /** The one that the clients are connected to. */
+  /** The server that the clients are connected to. */
   get server(): Server {
     return this.#servers.at(-1) as Server;
   }
 
-  /** All clients are connected to another server from now on. */
+  /** Connects all clients to another server. */
   moveTo(server: Server): void {
     this.#servers.push(server);
     for (const proxy of this.#proxies.values()) {
@@ -91,7 +91,7 @@ export class Trial {
     }
   }
 
-  /** Client processes take turns in client library and mode. */
+  /** Client processes alternate in client library and mode. */
   async addClient({ proxied = false } = {}): Promise<ClientProcess> {
     this.#lastIndex += 1;
     const index = this.#lastIndex;
@@ -118,7 +118,7 @@ export class Trial {
     return Promise.all(Array.from({ length: count }, () => this.addClient(options)));
   }
 
-  /** Has all clients do the same work. */
+  /** Starts the same work in all clients. */
   async work(work: Work): Promise<void> {
     await Promise.all(this.clients.map((client) => client.call('work', work)));
   }
@@ -135,7 +135,7 @@ export class Trial {
     await client.kill();
   }
 
-  /** For the trace of a violation. */
+  /** Adds a line to the trace of a violation. */
   note(text: string): void {
     this.#events.push({ at: now(), text });
   }
@@ -153,7 +153,7 @@ export class Trial {
     this.#violations.push({ kind, text, at: holds[0]?.entered ?? now(), holds });
   }
 
-  /** Ends the work of a client; whatever it asked for has to be answered within a bounded time. */
+  /** Ends the work of a client; each of its requests has to settle within a bounded time. */
   async settle(client: ClientProcess, limit = 4 * this.terms.ttl + 8 * lateness): Promise<void> {
     try {
       const pending = await client.call('drain', limit);
@@ -177,8 +177,8 @@ export class Trial {
   }
 
   /**
-   * When everything is well again: nobody may be left waiting, and nothing may be left behind.
-   * Answers with all that was held, by the processes that were killed too.
+   * After the faults: no request may remain waiting, and nothing may remain on the server. Returns all holds, those of
+   * killed processes included.
    */
   async finish(): Promise<Hold[]> {
     this.note('no more faults');
@@ -198,7 +198,7 @@ export class Trial {
     return this.#histories.flatMap(({ open }) => open);
   }
 
-  /** Some faults excuse what would else be a violation. */
+  /** Some faults excuse what would otherwise be a violation. */
   outcome(excused: readonly Kind[] = []): Outcome {
     const { violations, staleWritesRefused } = judge(this.#histories);
     const found = [...this.#violations, ...violations].map((violation, index) => ({
@@ -230,7 +230,7 @@ export class Trial {
     await rm(this.#folder, { recursive: true });
   }
 
-  /** A lock that refused everybody for ever would break no other promise. */
+  /** Without this check, a lock that rejected every request would break no promise. */
   async #prove(client: ClientProcess): Promise<void> {
     const limit = 3 * this.terms.ttl + connecting + 2 * lateness;
     if (!(await client.call('prove', [keysOf(0), keysOf(1), keysOf(2)], limit))) {

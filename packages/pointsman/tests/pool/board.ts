@@ -1,9 +1,9 @@
 /**
- * Words that a test and the threads of its pool share, on a way of their own: what they say does not
- * travel through the pool, so a pool that is broken cannot hide it.
+ * Words of shared memory for a test and the threads of its pool. They do not travel through the pool, so a faulty pool
+ * cannot hide them.
  */
 
-/** The first words are a log: how many values it has, and the values. */
+/** The first words are a log: the number of its values, and the values. */
 const LOG = 2048;
 
 export class Board {
@@ -14,7 +14,7 @@ export class Board {
     this.words = words;
   }
 
-  /** The first of so many words that nobody else uses. */
+  /** Reserves `count` words. Returns the index of the first. */
   take(count = 1): number {
     const first = this.#free;
     this.#free += count;
@@ -34,7 +34,7 @@ export class Board {
     Atomics.store(this.words, 1 + at, value);
   }
 
-  /** What was written, in this order. */
+  /** The log, in the order of writing. */
   get log(): number[] {
     return [...this.words.subarray(1, 1 + this.at(0))];
   }
@@ -48,7 +48,7 @@ const BEGUN = 0;
 const OPEN = 1;
 const ENDED = 2;
 
-/** Tasks wait at a gate until the test opens it. In a task it is known by its number. */
+/** A gate at which tasks wait until the test opens it. Tasks know it by its number. */
 export class Gate {
   readonly number: number;
   readonly #board: Board;
@@ -58,12 +58,12 @@ export class Gate {
     this.number = number;
   }
 
-  /** Tasks that have come to it. */
+  /** The number of tasks that have reached it. */
   get begun(): number {
     return this.#board.at(this.number + BEGUN);
   }
 
-  /** Tasks that have gone through it. */
+  /** The number of tasks that have passed it. */
   get ended(): number {
     return this.#board.at(this.number + ENDED);
   }
@@ -78,17 +78,17 @@ export class Gate {
     Atomics.notify(words, this.number + OPEN);
   }
 
-  /** In a thread: comes to the gate. */
+  /** In a thread: reports that the task has reached the gate. */
   enter(): void {
     this.#board.add(this.number + BEGUN);
   }
 
-  /** In a thread: waits without a return to the event loop. */
+  /** In a thread: waits without returning to the event loop. */
   wait(): void {
     while (!this.isOpen) Atomics.wait(this.#board.words, this.number + OPEN, 0);
   }
 
-  /** In a thread: goes through the gate. */
+  /** In a thread: reports that the task has passed the gate. */
   leave(): void {
     this.#board.add(this.number + ENDED);
   }

@@ -1,4 +1,4 @@
-/** An abort signal as a library or another realm makes one: no instance of this realm's class, and the least it needs. */
+/** An abort signal of a library or another realm: not an instance of this realm's class, with the minimal interface. */
 class Signal {
   aborted = false;
   reason: unknown;
@@ -18,7 +18,7 @@ export class ForeignController {
     return this.#signal as unknown as AbortSignal;
   }
 
-  /** Who listens. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.#signal.listeners.size;
   }

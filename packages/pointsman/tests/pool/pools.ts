@@ -1,4 +1,4 @@
-/** Pools for tests, in Node and in a page: their threads run `tasks.ts`, and share a board with the test. */
+/** Pools for tests, in Node and in a page. Their threads run `tasks.ts` and share a board with the test. */
 import { onTestFinished } from 'vitest';
 import { Pool, type PoolOptions } from '../../src/pool/index.js';
 import { until } from '../bridge/threads.js';
@@ -21,13 +21,13 @@ export interface StartedWorker {
 export interface Opened {
   readonly pool: Pool<Tasks>;
   readonly board: Board;
-  /** All workers that were ever started for it. */
+  /** All workers ever started for it. */
   readonly workers: readonly StartedWorker[];
 }
 
 export type OpenOptions = Omit<PoolOptions, 'module' | 'worker'>;
 
-/** A pool that ends with its test. */
+/** Opens a pool that ends with its test. */
 export async function open({ resourceLimits, ...options }: OpenOptions = {}): Promise<Opened> {
   const start = await starter();
   const board = new Board();
@@ -46,14 +46,14 @@ export async function open({ resourceLimits, ...options }: OpenOptions = {}): Pr
   return { pool, board, workers };
 }
 
-/** The same when each of its threads has begun. */
+/** Like {@link open}; resolves when each thread has started. */
 export async function openWarm(options: OpenOptions = {}): Promise<Opened> {
   const opened = await open(options);
   await warm(opened, options.threads ?? 1);
   return opened;
 }
 
-/** Sees that so many threads live and have nothing to do. */
+/** Waits until `threads` threads are alive and idle. */
 export async function warm({ pool, board }: Opened, threads: number): Promise<void> {
   const gate = board.gate();
   const held = Array.from({ length: threads }, () => pool.run('hold', [gate.number]));
@@ -62,14 +62,14 @@ export async function warm({ pool, board }: Opened, threads: number): Promise<vo
   await Promise.all(held);
 }
 
-/** Teaches the pool that tasks of `hold` are short, so that other tasks are handed to their thread ahead of time. */
+/** Makes the pool classify tasks of `hold` as short, so that it sends other tasks to their thread ahead of time. */
 export async function makeShort({ pool, board }: Opened): Promise<void> {
   const gate = board.gate();
   gate.open();
   for (let n = 0; n < 100; n++) await pool.run('hold', [gate.number]);
 }
 
-/** What a promise was rejected with. */
+/** The reason that a promise was rejected with. */
 export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     const value = await promise;
@@ -79,7 +79,7 @@ export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** All that it gives. */
+/** All values of an iterable. */
 export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = [];
   for await (const value of iterable) values.push(value);

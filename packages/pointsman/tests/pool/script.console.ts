@@ -1,4 +1,4 @@
-/** The script of the threads where the tests are bundled too: the runner puts it beside them. */
+/** The script of the threads if the tests are bundled: the runner puts it next to them. */
 import { fileURLToPath } from 'node:url';
 
 export async function script(): Promise<string> {

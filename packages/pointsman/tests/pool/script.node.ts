@@ -1,4 +1,4 @@
-/** The script of the threads where vitest runs: it is bundled when the first of them is started. */
+/** The script of the threads under vitest: bundled when the first thread starts. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

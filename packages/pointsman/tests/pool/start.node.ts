@@ -1,4 +1,4 @@
-/** Starts threads in Node, and in what behaves like it: the host needs the parts that are for Node. */
+/** Starts threads in Node and compatible runtimes. The host needs the Node platform. */
 import '../../src/transport/platform.node.js';
 import '../../src/pool/platform.node.js';
 import { Worker } from 'node:worker_threads';
@@ -10,5 +10,5 @@ export async function starter(): Promise<Start> {
   return (resourceLimits) => new Worker(path, { ...(resourceLimits && { resourceLimits }) });
 }
 
-/** One whose script is not there. */
+/** Starts a worker whose script does not exist. */
 export const startNothing: Start = () => new Worker('/there/is/no/such/file.mjs');

@@ -5,5 +5,5 @@ export async function starter(): Promise<Start> {
   return () => new Worker('/pool.mjs', { type: 'module' });
 }
 
-/** One whose script is not there. */
+/** Starts a worker whose script does not exist. */
 export const startNothing: Start = () => new Worker('/nothing.mjs', { type: 'module' });

@@ -1,11 +1,11 @@
-/** What the threads of the tests run. */
+/** The functions that the threads of the tests run. */
 import { task, transfer } from 'pointsman/pool';
 import { isPattern, pattern } from '../bridge/pattern.js';
 import { Board, Gate } from './board.js';
 
 let board = new Board();
 
-/** The board of the test; called by the script of the thread. */
+/** Sets the board of the test; called by the script of the thread. */
 export function useBoard(words: Int32Array<SharedArrayBuffer>): void {
   board = new Board(words);
 }
@@ -13,7 +13,7 @@ export function useBoard(words: Int32Array<SharedArrayBuffer>): void {
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 1));
 const gateOf = (number: number) => new Gate(board, number);
 
-/** What one task leaves to the next in its thread. */
+/** State that one task leaves for the next in its thread. */
 const kept: unknown[] = [];
 
 // --- values ---
@@ -64,10 +64,10 @@ export const square: { (n: number): number; root(n: number): number } = Object.a
   { root: (n: number) => Math.sqrt(n) },
 );
 
-/** No function: it cannot be run. */
+/** Not a function, so it cannot be run. */
 export const constant = 5;
 
-/** Changes its argument, which is its own copy. */
+/** Modifies its argument, which is a copy. */
 export function takeSmallest(given: { sizes: number[] }): number | undefined {
   given.sizes.sort();
   return given.sizes.shift();
@@ -93,7 +93,7 @@ export function makeNested(levels: number): unknown {
   return value;
 }
 
-/** Fills the buffer, and returns its contents. */
+/** Fills the buffer and returns its contents. */
 export function fill(buffer: ArrayBuffer, value: number): string {
   return new Uint8Array(buffer).fill(value).join('');
 }
@@ -109,7 +109,7 @@ export function makeMoved(size: number): ReturnType<typeof transfer<ArrayBuffer>
   return transfer(buffer as ArrayBuffer, [buffer as ArrayBuffer]);
 }
 
-/** What is left of what the task before has moved. */
+/** The length of the buffer that the previous task transferred. */
 export const leftOver = (): number => (kept[0] as ArrayBuffer).byteLength;
 
 export async function callBack(call: () => unknown): Promise<void> {
@@ -132,14 +132,14 @@ export function write(value: number): number {
   return value;
 }
 
-/** Takes so long that the test is told of it before the next task begins. */
+/** Takes long enough that the test gets the value before the next task begins. */
 export function writeSlowly(value: number): number {
   const end = performance.now() + 0.5;
   while (performance.now() < end);
   return write(value);
 }
 
-/** Waits at a gate without a return to the event loop. */
+/** Waits at a gate without returning to the event loop. */
 export function hold<T>(gate: number, result?: T): T {
   gateOf(gate).enter();
   gateOf(gate).wait();
@@ -147,7 +147,7 @@ export function hold<T>(gate: number, result?: T): T {
   return result as T;
 }
 
-/** Waits at a gate, turn by turn. */
+/** Waits at a gate, polling once per turn of the event loop. */
 export async function holdLoosely<T>(gate: number, result?: T): Promise<T> {
   gateOf(gate).enter();
   while (!gateOf(gate).isOpen) await turn();
@@ -155,7 +155,7 @@ export async function holdLoosely<T>(gate: number, result?: T): Promise<T> {
   return result as T;
 }
 
-/** A function that does the same when it is called. */
+/** A function that does the same when called. */
 export const holder = (gate: number) => () => holdLoosely(gate, 'held');
 
 export function spin(milliseconds: number, begun: number, ended: number): number {
@@ -181,7 +181,7 @@ export function progress(values: number): string {
   return 'done';
 }
 
-/** Says something, and waits at a gate without a return to the event loop. */
+/** Sends a message, and waits at a gate without returning to the event loop. */
 export function sayAndHold(gate: number): void {
   task.progress('begun');
   hold(gate);
@@ -221,10 +221,10 @@ const members = {
 };
 let outside: string[] = [];
 
-/** Looks at `task` when no task runs. */
+/** Reads `task` while no task runs. */
 export function lookLater(): void {
   outside = [];
-  // In a turn of its own.
+  // In a later turn.
   setTimeout(() => {
     for (const look of Object.values(members)) {
       try {
@@ -238,7 +238,7 @@ export function lookLater(): void {
 
 export const seenOutside = (): string[] => outside;
 
-/** A loop that looks whether it shall stop, and never returns to the event loop. */
+/** Polls for an abort, without returning to the event loop. */
 export function loopUntilAborted(gate: number): string {
   gateOf(gate).enter();
   while (!task.signal.aborted);
@@ -255,7 +255,7 @@ export function loopUntilThrown(gate: number): void {
   }
 }
 
-/** Waits at a gate, turn by turn, until it hears that it shall stop. */
+/** Waits at a gate, turn by turn, until it is aborted. */
 export async function holdUnlessAborted(gate: number): Promise<void> {
   const { signal } = task;
   gateOf(gate).enter();
@@ -265,7 +265,7 @@ export async function holdUnlessAborted(gate: number): Promise<void> {
 
 let reason: unknown;
 
-/** Waits until it hears that it shall stop. */
+/** Waits until it is aborted. */
 export function waitForAbort(gate: number): Promise<string> {
   const { signal } = task;
   gateOf(gate).enter();
@@ -278,7 +278,7 @@ export function waitForAbort(gate: number): Promise<string> {
   });
 }
 
-/** A loop that reads the reason and never returns to the event loop. */
+/** Polls for the reason, without returning to the event loop. */
 export function loopUntilReason(gate: number): void {
   const { signal } = task;
   gateOf(gate).enter();
@@ -300,7 +300,7 @@ function listen(gate: number): AbortSignal {
   return signal;
 }
 
-/** Adds a listener, and polls in each turn of the event loop. */
+/** Adds a listener, and polls once per turn of the event loop. */
 export async function listenAndAwait(gate: number): Promise<void> {
   const signal = listen(gate);
   while (!signal.aborted) await turn();
@@ -313,10 +313,10 @@ export function listenAndLoop(gate: number): void {
   for (;;) signal.throwIfAborted();
 }
 
-/** For each time that a listener was called, whether the signal said that it was aborted. */
+/** For each call of a listener, whether the signal was aborted. */
 export const heard = (): boolean[] => seen;
 
-/** Returns its result, and then keeps its thread from its event loop until the gate is open. */
+/** Returns its result, and then blocks its event loop until the gate is open. */
 export function returnAndHold(gate: number): void {
   setTimeout(() => hold(gate));
 }
@@ -325,7 +325,7 @@ export const reasonHeard = (): unknown => reason;
 
 // --- iterators ---
 
-/** Counts in a word what it has made, and in the next whether it has ended. */
+/** Counts its values in a word, and sets the next word when it has ended. */
 export function* numbers(to: number, word: number): Generator<number> {
   try {
     for (let n = 0; n < to; n++) {
@@ -349,7 +349,7 @@ export async function* numbersLater(to: number, word: number): AsyncGenerator<nu
   }
 }
 
-/** Gives its iterator only when the gate is open. */
+/** Returns its iterator only when the gate is open. */
 export async function numbersBehind(gate: number, word: number): Promise<Generator<number>> {
   await holdLoosely(gate);
   return numbers(10, word);
@@ -371,14 +371,14 @@ export async function* exitAfter(count: number): AsyncGenerator<number> {
   await new Promise(() => {});
 }
 
-/** A rejection that nobody handles, while it waits for its reader. */
+/** Causes an unhandled rejection while it waits for its reader. */
 export async function* rejectAfter(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n++) yield n;
-  void Promise.reject(new Error('nobody handles this'));
+  void Promise.reject(new Error('not handled'));
   await new Promise(() => {});
 }
 
-/** As {@link numbers}, and says at the gate when it has begun; then it does not return to the event loop. */
+/** Like {@link numbers}, but reports its begin at the gate, and then does not return to the event loop. */
 export function* numbersThenHold(to: number, gate: number): Generator<number> {
   for (let n = 0; n < to; n++) yield n;
   hold(gate);
@@ -404,7 +404,7 @@ export const throws = {
     await turn();
     throw new TypeError('later');
   },
-  /** Throws an error with properties that cannot be passed on, like errors of HTTP clients. */
+  /** Throws an error with properties that cannot be cloned, like errors of HTTP clients. */
   withSocket(): never {
     const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
     const error = new TypeError('request failed', { cause });
@@ -435,12 +435,12 @@ interface Scope {
   close?(): void;
 }
 
-/** Ends the thread, in a browser without a code. */
+/** Ends the thread; in a browser, without a code. */
 export function exit(code: number): void {
   const scope = globalThis as unknown as Scope;
   if (scope.process) scope.process.exit(code);
   scope.close?.();
-  // The thread goes on until it returns to its event loop.
+  // The thread continues until it returns to its event loop.
 }
 
 export function countAndExit(word: number): Promise<never> | undefined {
@@ -454,14 +454,14 @@ export function countAndThrow(word: number): never {
   throw new Error('thrown');
 }
 
-/** Says at the gate that it has begun, and ends the thread when it is open. */
+/** Reports its begin at the gate, and ends the thread when the gate is open. */
 export function holdAndExit(gate: number, code: number): Promise<never> {
   hold(gate);
   exit(code);
   return new Promise(() => {});
 }
 
-/** Never returns. Deno does not stop such a thread when it is ended: there the loop ends itself, long after. */
+/** Never returns. In Deno `terminate` does not stop a busy thread, so there the loop ends after a long time. */
 export function loop(gate: number): void {
   gateOf(gate).enter();
   const end = 'Deno' in globalThis ? performance.now() + 5_000 : Infinity;
@@ -473,22 +473,22 @@ export function outOfMemory(): never {
   for (;;) full.push(new Array(1e5).fill(Math.random()));
 }
 
-/** Fails where nobody waits, while the task runs. */
+/** Causes an unhandled rejection while the task runs. */
 export function rejectMeanwhile(): Promise<never> {
-  void Promise.reject(new Error('nobody handles this'));
+  void Promise.reject(new Error('not handled'));
   return new Promise(() => {});
 }
 
-/** Fails where nobody waits, when the task is over and the gate is open. */
+/** Causes an unhandled rejection when the task is over and the gate is open. */
 export function rejectAfterwards(gate: number): string {
-  void holdLoosely(gate).then(() => Promise.reject(new Error('nobody handles this')));
+  void holdLoosely(gate).then(() => Promise.reject(new Error('not handled')));
   return 'over';
 }
 
 export function throwAfterwards(gate: number): string {
   void holdLoosely(gate).then(() => {
     setTimeout(() => {
-      throw new Error('nobody catches this');
+      throw new Error('not caught');
     });
   });
   return 'over';
@@ -498,5 +498,5 @@ export function throwAfterwards(gate: number): string {
 
 const identity = Math.random();
 
-/** Which thread it is. */
+/** The identity of the thread. */
 export const who = (): number => identity;

@@ -1,4 +1,4 @@
-/** The script of the threads that the tests of the pool start where these are bundled. */
+/** The script of the pool's threads in bundled tests. */
 import { serve } from 'pointsman/pool';
 import { scope } from '../bridge/scope.node.js';
 import * as tasks from './tasks.js';

@@ -1,4 +1,4 @@
-/** Clients of both libraries, as a program would make them; each closes with the test that made it. */
+/** Clients of both libraries, as a program would make them; each closes with its test. */
 import { Redis } from 'ioredis';
 import oldest from 'ioredis-5';
 import { createClient } from 'redis';
@@ -9,7 +9,7 @@ import type { RedisClient } from '../../src/redis/index.js';
 export const OldestRedis = oldest.default as never as typeof Redis;
 export const createOldClient = redis5.createClient as never as typeof createClient;
 
-/** The newest of both, the oldest ioredis that is supported, and the older major version of node-redis. */
+/** The newest of both, the oldest supported ioredis, and the older major version of node-redis. */
 export const libraries = ['ioredis', 'node-redis', 'ioredis 5.0', 'node-redis 5'] as const;
 export type Library = (typeof libraries)[number];
 

@@ -1,6 +1,6 @@
 /**
- * What the tests of the Redis mutex stand on: a server for each file, a namespace for each test, and
- * mutexes with a client of their own, so that each is to the server what another process would be.
+ * The setting of the Redis tests: a server for each file, a namespace for each test, and mutexes with a client of
+ * their own, so that each is a separate process to the server.
  */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { RedisMutex, type RedisMutexOptions } from '../../src/redis/index.js';
@@ -10,28 +10,27 @@ import { connect, type Library, type User } from './clients.js';
 
 export const handlers = ['script', 'pure'] as const;
 export const modes = ['local', 'strict'] as const;
-/** Every way in which a mutex can work. */
+/** Every combination of handler and mode. */
 export const everyWay = handlers.flatMap((handler) => modes.map((mode) => ({ handler, mode })));
 
 /**
- * Two of them that differ in all, for what is told of each. That the rest are like them is proved by the
- * scenarios of `spec/`, which are played in every way, by the fault matrix, and by the property test of
- * the two handlers.
+ * Two combinations that differ in both, for tests of every aspect. The other combinations are covered by the scenarios
+ * of `spec/`, the fault matrix, and the property test of the two handlers.
  */
 export const ways = [
   { library: 'ioredis', handler: 'script', mode: 'local' },
   { library: 'node-redis', handler: 'pure', mode: 'strict' },
 ] as const;
 
-/** How patiently a test waits for what must come. */
+/** The polling interval and the limit of a wait. */
 export const soon = { interval: 5, timeout: 5_000 };
 
-/** Short enough to see it run out, long enough for a machine that does other things too. */
+/** Milliseconds: short enough to expire in a test, long enough for a busy machine. */
 export const short = 300;
 
 export interface ProcessOptions extends RedisMutexOptions {
   readonly library?: Library;
-  /** Of the server, or of a proxy before it. */
+  /** The port of the server, or of a proxy to it. */
   readonly port?: number;
   readonly user?: User;
 }
@@ -65,12 +64,12 @@ export class Scene {
     return { proxy, mutex };
   }
 
-  /** What the namespace has on the server. */
+  /** The keys of the namespace on the server. */
   keys(): Promise<string[]> {
     return this.server.command('KEYS', `{${this.namespace}}:*`) as Promise<string[]>;
   }
 
-  /** Calls of each command so far, those of an observer left out. */
+  /** The number of calls of each command so far, without those of an observer. */
   async calls(): Promise<Record<string, number>> {
     const text = String(await this.server.command('INFO', 'commandstats'));
     const counts = text.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm);
@@ -88,7 +87,7 @@ export function useServer(options: ServerOptions = {}): Scene {
   let tests = 0;
   beforeAll(async () => {
     scene.server = await startServer(options);
-    // A young server may be one that has lost everything: its first locks would wait for a lease.
+    // A server that has just started may have lost its data, so its first locks would wait for a lease.
     const uptime = async () => String(await scene.server.command('INFO', 'server'));
     await vi.waitFor(async () => expect(await uptime()).toMatch(/^uptime_in_seconds:[1-9]/m), soon);
   });
@@ -106,7 +105,7 @@ export interface Outcome<T> {
   reason?: unknown;
 }
 
-/** What has become of a promise by now. */
+/** Watches the outcome of a promise. */
 export function watch<T>(promise: Promise<T>): Outcome<T> {
   const outcome: Outcome<T> = { promise, state: 'pending' };
   promise.then(
@@ -116,12 +115,12 @@ export function watch<T>(promise: Promise<T>): Outcome<T> {
   return outcome;
 }
 
-/** Waits until the server knows of so many requests that wait. */
+/** Waits until the server knows `count` waiting requests. */
 export async function untilWaiting(mutex: RedisMutex, count: number): Promise<void> {
   await expect.poll(async () => (await mutex.query()).waiting.length, soon).toBe(count);
 }
 
-/** Waits until the server knows of exactly these locked keys, and of nobody who waits. */
+/** Waits until the server knows exactly these locked keys, and no waiter. */
 export async function untilHeld(mutex: RedisMutex, ...keys: string[]): Promise<void> {
   await expect
     .poll(async () => {

@@ -1,4 +1,4 @@
-/** Browsers that are installed on the machine: each is started with the tests' address and a profile of its own. */
+/** Browsers installed on the machine. Each starts with the address of the tests and a profile of its own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { servePage } from './page-server.js';
 import { type Runtime, timeLimit, versionOf } from './runtime.js';
 
 interface Started {
-  /** All that runs for it. */
+  /** Its processes. */
   readonly programs: ChildProcess[];
   readonly version: string;
 }
@@ -81,7 +81,7 @@ function browser({ name, find, missing, start }: Browser): Runtime {
         for (const program of programs) {
           if (program.kill('SIGKILL')) await once(program, 'close');
         }
-        // Its other processes notice, and write until then.
+        // Its other processes write to the profile until they notice the end.
         await rm(profile, { recursive: true, force: true, maxRetries: 20 });
       }
     },
@@ -93,7 +93,7 @@ const chromium = browser({
   find: () => onPath('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'),
   missing: 'neither Chromium nor Chrome is installed (Debian: chromium)',
   start(path, profile, url) {
-    // A container has no user namespaces for its sandbox, and little shared memory; the page is our own.
+    // A container has no user namespaces for the sandbox and little shared memory. The page is trusted.
     const container = ['--no-sandbox', '--disable-dev-shm-usage'];
     return startHeadless(path, ['--headless', ...container, `--user-data-dir=${profile}`, url]);
   },
@@ -129,7 +129,7 @@ const webkit = browser({
       ...process.env,
       DISPLAY: `:${String(display).trim()}`,
       HOME: profile,
-      // Safari has it in isolated pages; WebKitGTK, of the same engine, hides it from them too.
+      // Safari has SharedArrayBuffer in isolated pages; WebKitGTK, of the same engine, hides it there too.
       JSC_useSharedArrayBuffer: '1',
     };
     const { stdout } = spawnSync(path, ['--version'], { env, encoding: 'utf8' });

@@ -1,7 +1,8 @@
 /**
- * Bundles the tests for runtimes that have no vitest and no disk: the same files that vitest runs
- * in Node. A file about one runtime says so in its name: `*.node.test.ts` runs in Node only,
- * `*.workerd.test.ts` in workerd only, `*.console.test.ts` in Node and in what has its modules. `*.thread.test.ts` needs threads: it runs everywhere but in workerd.
+ * Bundles the tests for runtimes without vitest and without a disk: the same files that vitest runs in Node. A file
+ * for some runtimes has them in its name: `*.node.test.ts` runs in Node only, `*.workerd.test.ts` in workerd only,
+ * `*.console.test.ts` in Node and runtimes with its modules. `*.thread.test.ts` needs threads and runs everywhere but
+ * in workerd.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -12,10 +13,10 @@ import { build, type Plugin } from 'esbuild';
 const here = fileURLToPath(new URL('..', import.meta.url));
 const packageFolder = join(here, '../..');
 
-/** How a runtime is entered: the name of a file in `inside/`. */
+/** The entry of a runtime: the name of a file in `inside/`. */
 export type Entry = 'console' | 'worker' | 'page';
 
-/** Writes the bundle and, beside it, its source map. The files are named from the package. */
+/** Writes the bundle and its source map. The files are named relative to the package. */
 export async function bundleTests(
   entry: Entry,
   outfile: string,
@@ -35,14 +36,14 @@ export async function bundleTests(
       counterparts(entry),
       virtualModule('pointsman-test-files', () => testFilesModule(files)),
       virtualModule('@pointsman/spec/scenarios', scenariosModule),
-      // The fake clock asks for these where a process exists, and does without.
+      // The fake clock imports these if a process exists, and works without them.
       virtualModule('(util|timers|timers/promises|perf_hooks)', () => ''),
     ],
     logLevel: 'error',
   });
 }
 
-/** Writes the script of the threads that tests of the bridge, or of the pool, start. */
+/** Writes the script of the threads that tests of the bridge or the pool start. */
 export async function bundleThread(
   runtime: 'node' | 'web',
   outfile: string,
@@ -58,7 +59,7 @@ export async function bundleThread(
     target: 'es2022',
     sourcemap: 'inline',
     external: ['node:*'],
-    // A module that is imported for its effect alone stays, whatever package.json says.
+    // Imports for side effects stay, even where package.json declares none.
     ignoreAnnotations: true,
     alias: {
       'pointsman/bridge': join(source, `bridge/index${runtime === 'node' ? '.node' : ''}.ts`),
@@ -69,7 +70,7 @@ export async function bundleThread(
   });
 }
 
-/** In the tests' own folders a module for Node may have a counterpart for pages, or for a console. */
+/** In the tests' own folders a module for Node may have a counterpart for pages or for a console. */
 function counterparts(entry: Entry): Plugin {
   const ending = entry === 'console' ? '.console.ts' : '.web.ts';
   return {
@@ -99,8 +100,7 @@ function testFiles(entry: Entry): string[] {
   const files = paths
     .filter((path) => path.endsWith('.test.ts') && !foreign[entry].test(path))
     .sort();
-  // Those about one runtime come first: they look at what its requests and timers do, which a thousand tests before
-  // them would disturb.
+  // Tests of one runtime come first: they observe its requests and timers, which the other tests would disturb.
   const isOwn = (path: string) => path.includes('.workerd.');
   return [...files.filter(isOwn), ...files.filter((path) => !isOwn(path))];
 }
@@ -114,7 +114,7 @@ function scenariosModule(): string {
   return `export const scenarioFiles = ${JSON.stringify(scenarioFiles)};`;
 }
 
-/** Modules whose text is made here. Their imports are relative to the package. */
+/** Modules generated here. Their imports are relative to the package. */
 function virtualModule(pattern: string, contents: () => string): Plugin {
   return {
     name: pattern,

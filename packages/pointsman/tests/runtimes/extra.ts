@@ -1,7 +1,4 @@
-/**
- * The runtimes of `make test-all`, which come from a package of their own (`all/`), fetched only
- * when they are asked for.
- */
+/** The further runtimes of `make test-all`, from a package of their own (`all/`) that is installed on demand. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +16,7 @@ export function install(): void {
   execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
 }
 
-/** The packages carry their program in another one, which npm chose for this machine. */
+/** Each package has its program in a second package, which npm selected for this machine. */
 function findIn(scope: string, program: string): Runtime['find'] {
   return () => {
     const root = join(folder, 'node_modules', scope);

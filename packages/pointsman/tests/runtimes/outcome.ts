@@ -1,4 +1,4 @@
-/** What a runtime reports when all its tests have run: one line that starts with the mark. */
+/** The report of a runtime after all tests: one line that starts with the mark. */
 export interface Outcome {
   passed: number;
   skipped: number;
@@ -7,5 +7,5 @@ export interface Outcome {
 
 export const outcomeMark = 'pointsman-test-outcome:';
 
-/** Marks the line with a test's name, printed before each test: a run that hangs shows where it stopped. */
+/** Marks a line with a test's name, printed before each test: a hanging run shows where it stopped. */
 export const startedMark = 'pointsman-test-started:';

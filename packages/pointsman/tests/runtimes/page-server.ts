@@ -1,6 +1,6 @@
 /**
- * What a page with the tests needs of a server: the page, its scripts, and somewhere to tell lines to. A browser is only
- * started with the address, so every browser will do, and none needs a driver.
+ * The server of a page with the tests: it serves the page and its scripts, and receives the output. A browser only
+ * needs the address, so any browser works without a driver.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -8,14 +8,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Without the first two a page has no memory to share with its threads. */
+/** Without the first two a page cannot share memory with its threads. */
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Cache-Control': 'no-store',
 };
 
-/** What nobody has caught ends the run: also a script that the browser cannot parse. */
+/** An uncaught error ends the run, also a script that the browser cannot parse. */
 const page = `<!doctype html><meta charset="utf-8"><title>tests</title><link rel="icon" href="data:,">
 <script>
   addEventListener('error', ({ message, error, filename, lineno }) => {
@@ -57,7 +57,7 @@ export async function servePage(
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    // The name counts as secure in every browser; the number does not in all.
+    // The name is a secure context in every browser; the number is not.
     url: `http://localhost:${(server.address() as AddressInfo).port}/`,
     close() {
       server.close();

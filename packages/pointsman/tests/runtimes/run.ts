@@ -40,7 +40,7 @@ if (chosen.some((runtime) => extraRuntimes.includes(runtime))) install();
 
 const folder = await mkdtemp(join(tmpdir(), 'pointsman-tests-'));
 try {
-  // Runtimes with different bundles run at the same time: workerd has one thread.
+  // Runtimes with different bundles run concurrently, because workerd has only one thread.
   const entries = [...new Set(chosen.map(({ entry }) => entry))].map(async (entry) => {
     // A folder of its own, because the scripts of threads differ too.
     const bundle = join(folder, entry, 'tests.mjs');

@@ -1,4 +1,4 @@
-/** What each runtime's own file offers to the runner. */
+/** The interface between the runner and the file of each runtime. */
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,16 +7,16 @@ import { bundleThread, type Entry } from './bundle.js';
 export interface Runtime {
   readonly name: string;
   readonly entry: Entry;
-  /** Where it is, or why it cannot run here. */
+  /** The path of the runtime, or why it cannot run here. */
   find(): { path: string } | { missing: string };
-  /** Runs the bundle, hands on every line it writes, and answers with the runtime's version. */
+  /** Runs the bundle and passes on each line of output. Resolves with the runtime's version. */
   run(path: string, bundle: string, onLine: (line: string) => void): Promise<string>;
 }
 
-/** No runtime may hang the whole run. */
+/** The longest run of a runtime, in milliseconds. */
 export const timeLimit = 600_000;
 
-/** Runs a program and hands on its lines; rejects when it cannot be started or runs too long. */
+/** Runs a program and passes on its lines. Rejects if the program cannot start or runs too long. */
 export async function runProgram(
   path: string,
   parameters: string[],
@@ -36,7 +36,7 @@ export async function runProgram(
   }
 }
 
-/** What `--version` says, without the words around it. */
+/** The version number in the output of `--version`. */
 export async function versionOf(path: string): Promise<string> {
   let version: string | undefined;
   await runProgram(path, ['--version'], (line) => {

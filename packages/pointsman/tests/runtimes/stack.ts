@@ -1,10 +1,10 @@
-/** Turns the stacks of a bundle into stacks of the files it was made of. */
+/** Maps stack traces of a bundle to the source files. */
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-/** For one bundle: a text with its stack frames mapped, and without those of the test machinery. */
+/** Returns a function that maps the stack frames in a text, and removes those of the test machinery. */
 export function explainer(bundle: string): (text: string) => string {
   const map = new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, 'utf8')));
   const explainFrame = (line: string): string | undefined => {

@@ -63,7 +63,7 @@ export async function serve(
   }
 }
 
-/** workerd tells on its control pipe which port it took. */
+/** workerd reports its port on the control pipe. */
 async function portOf(control: Readable): Promise<number> {
   for await (const line of createInterface(control)) {
     const event = JSON.parse(line);

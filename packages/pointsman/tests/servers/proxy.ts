@@ -1,8 +1,8 @@
 /**
- * A TCP proxy in front of a server, which makes the faults of a network.
+ * A TCP proxy in front of a server, which injects network faults.
  *
- * Invariant: the bytes of a connection arrive in order and none is left out, as TCP has it; what a
- * fault takes is the rest of a connection.
+ * Invariant: the bytes of a connection arrive in order and without a gap, as in TCP; a fault drops the rest of a
+ * connection.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -25,7 +25,7 @@ class FaultyProxy {
 
   constructor(target: number) {
     this.#target = target;
-    // The end of one direction is not the end of the other: a socket must not answer it by itself.
+    // The end of one direction does not end the other: a socket must not answer it by itself.
     this.#listener = createServer({ allowHalfOpen: true }, (client) => {
       const connection = new Connection(
         client,
@@ -52,17 +52,17 @@ class FaultyProxy {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** How many clients are connected. */
+  /** The number of connected clients. */
   get connections(): number {
     return [...this.#connections].filter((connection) => connection.open).length;
   }
 
-  /** Every reply from now on arrives `ms` later; none overtakes another. */
+  /** Delays every later reply by `ms`; none overtakes another. */
   delayReplies(ms: number): void {
     this.#delay = ms;
   }
 
-  /** Replies wait here until `letGo`; commands go on. */
+  /** Holds replies until `letGo`; commands pass. */
   holdReplies(): void {
     this.#holding = true;
     for (const connection of this.#connections) connection.hold();
@@ -79,15 +79,15 @@ class FaultyProxy {
   }
 
   /**
-   * While it is on, new connections are accepted and nothing is heard from them. They, and those that
-   * were there when it began, stay half-open for ever; those made afterwards work.
+   * While it is on, new connections are accepted and receive nothing. They and the connections that existed when it
+   * began stay half-open forever; later ones work.
    */
   blackhole(on: boolean): void {
     this.#swallowing = on;
     if (on) for (const connection of this.#connections) connection.swallow();
   }
 
-  /** Connections made from now on go to another server. */
+  /** Connects later clients to another server. */
   pointAt(port: number): void {
     this.#target = port;
   }
@@ -105,7 +105,7 @@ class Connection {
   readonly #delay: () => number;
   #swallowed = false;
   #held = false;
-  /** Replies on their way, the oldest first; undefined stands for the end. */
+  /** Replies in transit, oldest first; undefined marks the end. */
   readonly #replies: { readonly bytes: Buffer | undefined; readonly due: number }[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -128,7 +128,7 @@ class Connection {
     });
     client.on('close', () => {
       clearTimeout(this.#timer);
-      // Nobody tells the server either that a swallowed connection is over.
+      // The server is not notified either that a swallowed connection has ended.
       if (!this.#swallowed) this.#server.destroy();
     });
     for (const socket of [client, this.#server]) {

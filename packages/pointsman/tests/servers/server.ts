@@ -1,8 +1,8 @@
 /**
  * Real servers for tests: each on a free port of the loopback interface, with a folder of its own.
  *
- * Invariant: a server does not outlive the process that started it. A guard beside it waits for the
- * end of a pipe whose other end only that process holds, so it does not matter how the process ends.
+ * Invariant: a server does not outlive the process that started it. A guard process waits for the end of a pipe whose
+ * other end only that process holds, so it does not matter how the process ends.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,26 +20,26 @@ export interface Kind {
   readonly path: string;
 }
 
-/** The same folder wherever this file is compiled to. */
+/** The same folder for the source and the compiled file. */
 const brought = fileURLToPath(import.meta.url).replace(
   /(?<=\/pointsman\/tests\/).*/,
   'servers/.servers',
 );
 
 export interface ServerOptions {
-  /** Put behind the server's usual arguments, and so before them in rank. */
+  /** Arguments after the server's usual ones, which they override. */
   readonly args?: readonly string[];
-  /** One of `availableServers()`; the first of them if not given. */
+  /** One of `availableServers()`; default: the first. */
   readonly kind?: Kind;
-  /** Makes a cluster of this one node, which has all slots. */
+  /** Makes a cluster of this one node, which owns all slots. */
   readonly cluster?: boolean;
   /** Starts a sentinel that watches a primary, named `primary`, at this port. */
   readonly sentinelOf?: number;
 }
 
 /**
- * Every server to be had: the one named by POINTSMAN_REDIS_SERVER, those on the PATH, and those that
- * `make servers` has brought.
+ * Every available server: the one named by POINTSMAN_REDIS_SERVER, those on the PATH, and those that `make servers`
+ * installs.
  */
 export function availableServers(): Kind[] {
   const named = process.env.POINTSMAN_REDIS_SERVER;
@@ -52,7 +52,8 @@ export function availableServers(): Kind[] {
     const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
     const version = error ? undefined : /v=(\S+)/.exec(stdout)?.[1];
     if (!version) {
-      if (path === named) throw new Error(`POINTSMAN_REDIS_SERVER=${named} is no server: ${error}`);
+      if (path === named)
+        throw new Error(`POINTSMAN_REDIS_SERVER=${named} is not a server: ${error}`);
       continue;
     }
     const name = stdout.startsWith('Valkey') ? 'valkey' : 'redis';
@@ -76,7 +77,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       return server;
     } catch (error) {
       await server.stop();
-      // Somebody else may have taken the port in between.
+      // Another process may have taken the port in the meantime.
       if (attempt === 5) throw error;
     }
   }
@@ -86,7 +87,7 @@ export class Server {
   readonly kind: Kind;
   readonly port: number;
   readonly url: string;
-  /** Where it runs, and where its files are. */
+  /** Its working directory and its files. */
   readonly folder = mkdtempSync(join(tmpdir(), 'pointsman-server-'));
   readonly args: readonly string[];
   readonly #cluster: boolean;
@@ -108,7 +109,7 @@ export class Server {
       ...(sentinelOf === undefined ? [] : [join(this.folder, 'sentinel.conf'), '--sentinel']),
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', this.folder],
       ...['--save', '', '--appendonly', 'no'],
-      // A node alone does not know its address, and clients pass over one without.
+      // A single node does not know its address, and clients skip a node without one.
       ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] : []),
       ...args,
     ];
@@ -118,9 +119,9 @@ export class Server {
     return this.#process?.pid;
   }
 
-  /** Asks the server, by a connection that belongs to nobody else. */
+  /** Sends a command over a connection of its own. */
   command(name: string, ...parameters: (string | number)[]): Promise<unknown> {
-    if (!this.#client) throw new Error('The server does not run');
+    if (!this.#client) throw new Error('the server is not running');
     return this.#client.call(name, ...parameters);
   }
 
@@ -132,7 +133,7 @@ export class Server {
     this.#process?.kill('SIGCONT');
   }
 
-  /** Ends the process as `kill -9` does; `restart` may follow. */
+  /** Ends the process with `kill -9`; `restart` may follow. */
   async kill(): Promise<void> {
     this.#client?.disconnect();
     this.#client = undefined;
@@ -146,7 +147,7 @@ export class Server {
     this.#guard = undefined;
   }
 
-  /** Starts it again on the same port, with what its files hold or, by default, with nothing. */
+  /** Starts it again on the same port, with its files or, by default, without data. */
   async restart({ keepData = false } = {}): Promise<void> {
     await this.kill();
     if (!keepData) rmSync(this.folder, { recursive: true, force: true });
@@ -158,7 +159,7 @@ export class Server {
     this.#guard = spawn(
       '/bin/sh',
       ['-c', 'read -r _; kill -9 "$0"; rm -rf "$1"', String(server.pid), this.folder],
-      // Signals for the terminal's processes are not for the guard.
+      // Signals to the terminal's process group must not reach the guard.
       { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
     );
     await started(server);
@@ -188,7 +189,7 @@ export class Server {
   }
 }
 
-/** Resolves when the server accepts commands; rejects with what it has said if it ends before. */
+/** Resolves when the server accepts commands; rejects with its output if it ends before. */
 async function started(server: ChildProcess): Promise<void> {
   let output = '';
   await new Promise<void>((resolve, reject) => {
@@ -198,12 +199,12 @@ async function started(server: ChildProcess): Promise<void> {
     };
     server.stdout?.on('data', read);
     server.stderr?.on('data', read);
-    server.once('exit', () => reject(new Error(`The server has not started:\n${output}`)));
+    server.once('exit', () => reject(new Error(`the server did not start:\n${output}`)));
   });
   for (const stream of [server.stdout, server.stderr]) stream?.removeAllListeners('data').resume();
 }
 
-/** Low enough that the port of a cluster's bus, 10,000 above, is one too. */
+/** Low enough that the port of a cluster's bus, 10,000 above, is valid too. */
 async function freePort(): Promise<number> {
   for (;;) {
     const listener = createServer().listen(0, '127.0.0.1');

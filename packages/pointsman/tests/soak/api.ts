@@ -1,6 +1,6 @@
 /**
- * What the host does for the soak. Every answer is made from the number of its call, so an answer that
- * belongs to another call is seen at once.
+ * The host's functions in the soak. Every answer is computed from the number of its call, so an answer to another call
+ * is detected at once.
  */
 
 export interface Echo {
@@ -37,7 +37,7 @@ export function soakApi(double: (value: number) => Promise<number>) {
       new Promise<number>((resolve) => setImmediate(() => resolve(number + 2))),
     slow: (number: number) =>
       new Promise<number>((resolve) => setTimeout(() => resolve(number + 3), 4)),
-    /** Ends when the signal aborts, and only then. */
+    /** Ends only when the signal aborts. */
     untilAborted: (number: number, signal: AbortSignal) =>
       new Promise<number>((resolve) => {
         const end = () => resolve(number + 4);
@@ -52,7 +52,7 @@ export function soakApi(double: (value: number) => Promise<number>) {
     note(): void {
       sent++;
     },
-    /** How many notes have come since it was last asked. */
+    /** Returns and resets the number of notes. */
     notes(): number {
       const count = sent;
       sent = 0;
@@ -65,14 +65,14 @@ export type SoakApi = ReturnType<typeof soakApi>;
 
 export interface Order {
   readonly seed: number;
-  /** Where it counts its calls, for a host that watches. */
+  /** The worker's counter of calls, which the host watches. */
   readonly counter: Int32Array;
 }
 
 export const workerApi = { double: (value: number) => 2 * value };
 export type WorkerApi = typeof workerApi;
 
-/** Gives numbers below 1. */
+/** Returns a generator of numbers in [0, 1). */
 export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -1,4 +1,4 @@
-/** `node run.js [calls] [seed]`: the soak as a program. It fails with the first thing that is wrong. */
+/** `node run.js [calls] [seed]`: the soak as a program. Fails at the first error. */
 
 import { fileURLToPath } from 'node:url';
 import { fewest, growth, soak } from './soak.js';

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-// From here the package is found by its name.
+// From this folder the package resolves by its name.
 mkdirSync(join(here, 'dist'), { recursive: true });
 const folder = mkdtempSync(join(here, 'dist/'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /**
- * Millions of calls of every kind, from one worker after the other: each is killed in the middle of its
- * work. Every call gets its own answer, or ends with its bridge; nothing hangs; memory stays flat.
+ * Millions of calls of every kind, from one worker after the other; each is killed while it works. Every call gets its
+ * own answer or ends with its bridge, no call hangs, and memory does not grow.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ export interface Soaked {
   readonly calls: number;
   readonly workers: number;
   readonly seconds: number;
-  /** Of the host to its worker: answered, and ended by the end of a worker. */
+  /** Calls of the host to its worker: answered, and ended by the end of a worker. */
   readonly answered: number;
   readonly ended: number;
   /** After each worker, in MB. */
@@ -29,9 +29,9 @@ export interface Soaked {
 
 /** Calls, on average, after which a worker is killed. */
 const life = 300_000;
-/** Milliseconds without any call after which something hangs. */
+/** Milliseconds without a call after which the soak counts as hanging. */
 const patience = 20_000;
-/** Of its own to its worker, at a time. */
+/** Concurrent calls of the host to its worker. */
 const inFlight = 4;
 
 export async function soak(options: SoakOptions): Promise<Soaked> {
@@ -71,7 +71,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
           ended++;
           return;
         }
-        // As an application does; and the worker has its own work.
+        // As an application does; the worker also has work of its own.
         await sleep(1);
       }
     });
@@ -91,7 +91,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
     }
     if (failed !== undefined)
       throw new Error(`worker ${workers} (seed ${seed})`, { cause: failed });
-    // In the middle of whatever it does.
+    // At an arbitrary point of its work.
     await worker.terminate();
     await bridge.ended;
     over = true;
@@ -103,7 +103,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
     await liveAndDie(Math.min(options.calls - calls, life * (0.5 + random())));
     for (let i = 0; i < 3; i++) {
       globalThis.gc?.();
-      // What was collected is told in a later turn.
+      // The runtime reports a collected object in a later turn.
       await sleep(5);
     }
     const memory = process.memoryUsage();
@@ -116,10 +116,10 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
   return { calls, workers, seconds: seconds(), answered, ended, heap, rss };
 }
 
-/** With fewer workers a trend cannot be told from a warm-up. */
+/** With fewer workers, a trend cannot be distinguished from warm-up. */
 export const fewest = 8;
 
-/** What is wrong with the memory, if anything: the last workers against those after a warm-up. */
+/** Describes the growth of memory, if any: the last workers compared with those after a warm-up. */
 export function growth({ heap, rss }: Soaked): string | undefined {
   if (heap.length < fewest) return undefined;
   const quarter = Math.floor(heap.length / 4);

@@ -1,6 +1,6 @@
 /**
- * Calls its host in all ways at once, and ends with an error at the first answer that is not its call's
- * own. It never ends by itself.
+ * Calls its host in all ways concurrently, and ends with an error at the first answer to another call. It never ends
+ * by itself.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -18,7 +18,7 @@ await host.ready;
 const source = Uint8Array.from({ length: 1 << 19 }, (_, at) => (at * 31) ^ (at >> 8));
 let numbers = 0;
 let notes = 0;
-/** Of asynchronous calls: those that have no answer yet. */
+/** Asynchronous calls without an answer. */
 const open = new Set<Promise<void>>();
 
 function expect(found: unknown, wanted: unknown, what: string): void {
@@ -213,7 +213,7 @@ for (;;) {
     act();
     if (open.size > 256) await Promise.race(open);
   }
-  // Its event loop has things to do as well: aborts, calls of the host, what has been collected.
+  // Its event loop has other work too: aborts, calls of the host, collected objects.
   await nextTurn();
   if (random() < 0.05) {
     await Promise.all(open);

@@ -1,4 +1,4 @@
-/** The functions in a worker that a library makes, and how many calls they have answered. */
+/** The functions in a worker that a library starts, and the number of calls that they have answered. */
 import { countedFunctions, rectWithoutPage } from '../../host/functions.js';
 import { answerOf, type Request } from '../requests.js';
 

@@ -1,13 +1,13 @@
-//! In which form a test is done.
+//! The form of a test.
 
 use std::thread;
 
-/// What the subjects use beside their scheduler, and on how many workers.
+/// The primitives that the subjects use, and the number of workers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As published: the same channels for all, each runtime built as the document builds it.
     Published,
-    /// Each runtime as its own documentation says, with its own channels, if it has any.
+    /// Each runtime as its own documentation says, with its own channels if it has them.
     Native,
     /// The same, with a worker for each core instead of the document's number.
     Cores,
@@ -26,7 +26,7 @@ impl Form {
         }
     }
 
-    /// How many workers a test gets for which the document has so many.
+    /// The number of workers of a test for which the document has `published`.
     pub(crate) fn workers(self, published: usize) -> usize {
         if self == Self::Cores {
             cores()

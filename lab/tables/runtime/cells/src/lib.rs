@@ -1,7 +1,7 @@
 //! The cells of the table `runtime`: `runtime-<subject> <form> <test> <warm-up ms> <measure ms>`.
 //!
-//! Invariant: the last line of standard output is a measurement in JSON, whatever happens. A task that
-//! panics, or an answer that is wrong, is a failed measurement with its reason, never a fast one.
+//! Invariant: the last line of standard output is a measurement in JSON in every case. A task that panics, or a wrong
+//! answer, is a failed measurement with its reason, never a fast one.
 
 mod form;
 mod measurement;
@@ -34,7 +34,7 @@ pub fn main() {
         measure: milliseconds(measure),
     };
     work::measure(Form::named(form), test, &budget).print();
-    // Not every runtime ends its threads when it is dropped, and some tasks never end.
+    // Some runtimes do not end their threads when dropped, and some tasks never end.
     process::exit(0);
 }
 

@@ -1,11 +1,11 @@
-//! What a cell found, as the lab reads it.
+//! The measurement of a cell, in the lab's format.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::json;
 
-/// The lab keeps no more samples of a measure.
+/// The lab's maximum number of samples of a measure.
 pub(crate) const MOST_SAMPLES: usize = 201;
 
 pub(crate) struct Measurement {
@@ -47,7 +47,7 @@ impl Measurement {
         if let Some(note) = &self.note {
             described["note"] = json!(note);
         }
-        // The lock is taken once and kept, so that nobody prints behind the last line.
+        // The lock is held to the end, so no other thread prints after the last line.
         let mut output = std::io::stdout().lock();
         writeln!(output, "\n{described}").expect("the lab reads standard output");
         output.flush().expect("the lab reads standard output");
@@ -55,7 +55,7 @@ impl Measurement {
     }
 }
 
-/// To six significant digits, as the lab keeps them.
+/// Rounds to six significant digits, as the lab does.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a number")
 }

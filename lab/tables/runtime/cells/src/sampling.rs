@@ -1,8 +1,7 @@
-//! How a test is timed: warmed up, then done in batches until the time is up.
+//! The timing of a test: warm-up, then batches until the time has elapsed.
 //!
-//! Invariant: a sample is the time of a whole batch, divided by its turns, so a look at the clock, and what
-//! a test does once for a batch, cost it next to nothing; a test that is slower than its time still gives
-//! the fewest samples.
+//! Invariant: a sample is the time of a whole batch divided by its turns, so reading the clock and the work once per
+//! batch cost next to nothing. A test slower than its time still yields the minimum number of samples.
 
 use std::time::{Duration, Instant};
 
@@ -24,8 +23,7 @@ pub(crate) enum Unit {
 const FEWEST_SAMPLES: usize = 2;
 const AIMED_SAMPLES: u32 = 60;
 
-/// Times `turns`, which does as many turns as it is told: `time` for one turn, and `processor`, what it
-/// took of the processors' time.
+/// Times `turns`, which performs the given number of turns: `time` for one turn, and `processor`, its processor time.
 pub(crate) fn sample(budget: &Budget, unit: Unit, mut turns: impl FnMut(u64)) -> Measurement {
     let batch = batch_after_warming_up(budget, &mut turns);
     let mut samples = Vec::with_capacity(MOST_SAMPLES);
@@ -45,7 +43,7 @@ pub(crate) fn sample(budget: &Budget, unit: Unit, mut turns: impl FnMut(u64)) ->
         .with("processor", vec![processor / all_turns])
 }
 
-/// How many turns take as long as a sample should.
+/// Returns the number of turns that take as long as a sample should.
 fn batch_after_warming_up(budget: &Budget, turns: &mut impl FnMut(u64)) -> u64 {
     let aimed = budget.measure / AIMED_SAMPLES;
     let since = Instant::now();
@@ -57,7 +55,7 @@ fn batch_after_warming_up(budget: &Budget, turns: &mut impl FnMut(u64)) -> u64 {
         let took = started_at.elapsed();
         let is_long = took >= aimed / 4;
         long_calls = if is_long { long_calls + 1 } else { 0 };
-        // One alone may have been held up by somebody else.
+        // A single long call may have been delayed by another process.
         let is_settled = long_calls >= 2 || took >= budget.measure / 2;
         if is_settled && since.elapsed() >= budget.warm_up {
             let fitting = u128::from(batch) * aimed.as_nanos() / took.as_nanos();
@@ -78,7 +76,7 @@ impl Unit {
     }
 }
 
-/// Of all threads of this process.
+/// Returns the processor time of all threads of this process.
 pub(crate) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -164,7 +164,7 @@ const mutants: Mutant[] = [
     from: 'if (known !== undefined && incarnation < known.incarnation)',
     to: 'if (false)',
     setup: 'lost connections for commands',
-    finds: /waits for ever/,
+    finds: /waits forever/,
   },
   {
     name: 'begins a session that must exist',
@@ -252,7 +252,7 @@ const mutants: Mutant[] = [
     from: 'this.#freed.push(...keys.filter((key) => !locks.has(key)));',
     to: '',
     setup: 'a lock that is deleted by hand',
-    finds: /waits for ever/,
+    finds: /waits forever/,
   },
   {
     name: 'grants at once after a start of the server',
@@ -364,7 +364,7 @@ const mutants: Mutant[] = [
     from: "[{ name: 'renew' }, ...this.#locks(), ...this.#checks()]",
     to: "[{ name: 'renew' }, ...this.#checks()]",
     setup: 'lost messages',
-    finds: /waits for ever/,
+    finds: /waits forever/,
   },
 ];
 

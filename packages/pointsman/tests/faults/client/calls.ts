@@ -1,7 +1,7 @@
-/** What the runner can ask of a client process, and the messages in which it does. */
+/** The calls that the runner makes to a client process, and their messages. */
 import type { Lock, Setting } from '../subjects/subject.js';
 
-/** What a client process is told at its start. */
+/** The parameters of a client process. */
 export interface Start {
   /** The module of the lock. */
   readonly subject: string;
@@ -10,28 +10,28 @@ export interface Start {
   readonly history: string;
 }
 
-/** Tasks that think, lock, stay for a while and release, again and again. */
+/** Tasks that repeatedly think, acquire a lock, hold it and release it. */
 export interface Work {
   readonly tasks: number;
   /** Tasks of different groups have no key in common; tasks of one group always have one. */
   readonly groups: number;
-  /** In milliseconds, at random between the two. */
+  /** Milliseconds, chosen at random between the two. */
   readonly think: readonly [number, number];
   readonly hold: readonly [number, number];
-  /** This share of the locks is held so long instead. */
+  /** The share of the locks that is held for `hold` milliseconds instead. */
   readonly long?: { readonly share: number; readonly hold: readonly [number, number] };
-  /** This share of the requests is given up, by a timeout or a signal, after up to so long. */
+  /** The share of the requests that is cancelled, by a timeout or a signal, within up to `within` milliseconds. */
   readonly giveUp?: { readonly share: number; readonly within: number };
 }
 
 export interface Figures {
   readonly entered: number;
-  /** How often lock() rejected, by the error's name and code. */
+  /** Rejections of lock(), by the error's name and code. */
   readonly rejected: Readonly<Record<string, number>>;
   readonly heap: number;
 }
 
-/** A lock() that has not been answered. */
+/** A lock() that has not settled. */
 export interface Pending {
   readonly keys: readonly string[];
   readonly milliseconds: number;
@@ -40,22 +40,22 @@ export interface Pending {
 export interface Calls {
   /** Starts the tasks. */
   work(work: Work): void;
-  /** Lets them end, and says what was not answered within the time. */
+  /** Ends the tasks. Returns the requests that did not settle within the time. */
   drain(milliseconds: number): Promise<Pending[]>;
-  /** Locks each of the sets and holds it until `letGo`. Answers how many it got. */
+  /** Locks each of the sets and holds it until `letGo`. Returns the number of locks granted. */
   hold(keySets: readonly (readonly string[])[]): Promise<number>;
   letGo(): Promise<void>;
-  /** Asks for each of the sets, and stays for so long in each. Answers at once. */
+  /** Queues a request for each of the sets, and holds each for `stay` milliseconds. Returns at once. */
   queue(keySets: readonly (readonly string[])[], stay: number): void;
-  /** Asks so often for the same keys at once, and gives up each request after up to so long. */
+  /** Makes `requests` concurrent requests for the same keys, and cancels each within up to `within` milliseconds. */
   storm(keys: readonly string[], requests: number, within: number): Promise<void>;
-  /** Which holders and waiters the server knows, of all clients. */
+  /** The holders and waiters of all clients, as the server knows them. */
   query(): ReturnType<Lock['query']>;
-  /** Tries until it has entered once with each of the sets. Answers whether it did within the time. */
+  /** Retries until each of the sets was locked once. Returns whether that succeeded within the time. */
   prove(keySets: readonly (readonly string[])[], milliseconds: number): Promise<boolean>;
   /** Blocks the event loop. */
   block(milliseconds: number): void;
-  /** Makes `Date` wrong by so much. */
+  /** Shifts `Date` by an offset. */
   setDate(milliseconds: number): void;
   figures(): Figures;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The clocks of this process, as far as a fault or a question needs them changed. */
+/** The clocks of this process, which a fault or a question can shift. */
 
 const RealDate = Date;
 const realNow = performance.now.bind(performance);
@@ -23,7 +23,7 @@ export function setDate(milliseconds: number): void {
   shift = milliseconds;
 }
 
-/** What the answer would have been so long ago. */
+/** Calls `ask` with the clocks set back by `milliseconds`. */
 export function earlier<T>(milliseconds: number, ask: () => T): T {
   back = milliseconds;
   try {

@@ -1,7 +1,7 @@
 /**
- * A client process: locks what it is told, and writes into its history what it did.
+ * A client process: makes the requests that the runner sends, and writes a history.
  *
- * Invariant: between the hand-out of a lock and its line in the history nothing else runs.
+ * Invariant: nothing else runs between the grant of a lock and its line in the history.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { HistoryWriter, now } from '../history.js';
@@ -11,7 +11,7 @@ import type { Guard, Open } from '../subjects/subject.js';
 import type { Answer, Calls, Request, Start, Work } from './calls.js';
 import { earlier, setDate } from './clocks.js';
 
-/** What a lock() may reject with while something is wrong; anything else is a mistake. */
+/** Errors that lock() may reject with during a fault; any other error is a violation. */
 const expected = new Set([
   'TimeoutError',
   'AbortError',
@@ -20,15 +20,15 @@ const expected = new Set([
   'RedisLockError',
 ]);
 /**
- * A busy machine may let a process stand still between the lock's last look at the clock and the
- * hand-out, in milliseconds. A lock that ends in that time is overtaken by its end, not handed out late.
+ * The longest pause of a process, in milliseconds, between the lock's last look at the clock and the grant. A lock
+ * whose lease ends within that pause is counted as overtaken, not as granted late.
  */
 const standstill = 50;
-/** How long a lost lock's signal may be silent after its guard has become invalid. */
+/** How long after its guard became invalid the signal of a lost lock may abort, in milliseconds. */
 const silence = 500;
-/** This share of the holders compares what the server says with what it holds. */
+/** The share of the holders that compare the server's state with their own. */
 const askingShare = 0.05;
-/** A holder asks its guard so often whether it is valid. */
+/** The interval, in milliseconds, at which a holder polls its guard. */
 const step = 5;
 
 const start: Start = JSON.parse(process.argv[2] ?? '');
@@ -60,7 +60,7 @@ function note(error: unknown): void {
   const reason = cause instanceof Error ? (/^[A-Z]+\b/.exec(cause.message)?.[0] ?? cause.name) : '';
   const kind = reason ? `${name} (${reason})` : name;
   rejected[kind] = (rejected[kind] ?? 0) + 1;
-  // ERR is what a server says to a command that should not have been sent.
+  // A server replies ERR to a command that should not have been sent.
   if (!expected.has(name) || reason === 'ERR') {
     history.odd(`${name}: ${message} ${reason === 'ERR' ? cause : stack}`);
   }
@@ -73,8 +73,8 @@ function run(work: Promise<unknown>): void {
 }
 
 /**
- * Asks the guard, and notices when the answer would have been another a moment before. All locks of a
- * process may end together, so what holds for one holds for those that are handed out with it.
+ * Asks the guard, and notices if the answer would have been different a moment earlier. All locks of a process may end
+ * together, so the observation holds for all locks granted with this one.
  */
 function isValid(guard: Guard): boolean {
   const before = earlier(standstill, () => guard.valid);
@@ -88,7 +88,7 @@ function isValid(guard: Guard): boolean {
   return valid;
 }
 
-/** One request from lock() to release(). Answers whether the lock was handed out. */
+/** One request, from lock() to release(). Returns whether the lock was granted. */
 async function once(
   keys: readonly string[],
   stay: (guard: Guard, id: number) => Promise<void>,
@@ -119,12 +119,12 @@ async function once(
   const valid = isValid(guard);
   history.left(id, now(), valid);
   if (!valid && !guard.signal.aborted) {
-    // Timers that came due while the process was stopped run in any order, and a guard that is in
-    // doubt may prove valid, or be lost after a lease.
+    // Timers that came due while the process was stopped run in any order. A guard in doubt may prove valid, or be
+    // lost after one lease.
     const silentUntil = performance.now() + start.setting.ttl + silence;
-    const untold = () => !isValid(guard) && !guard.signal.aborted;
-    while (untold() && performance.now() < silentUntil) await sleep(1);
-    if (untold()) history.silent(id, now());
+    const silent = () => !isValid(guard) && !guard.signal.aborted;
+    while (silent() && performance.now() < silentUntil) await sleep(1);
+    if (silent()) history.silent(id, now());
   }
   guard.signal.removeEventListener('abort', lost);
   await guard.release().catch(note);
@@ -134,7 +134,7 @@ async function once(
 async function stayFor(guard: Guard, id: number, milliseconds: number): Promise<void> {
   if (milliseconds < 1) return nextTurn();
   const until = performance.now() + milliseconds;
-  // Half of the holders go on when they are told that the lock is lost: fencing is for them.
+  // Half of the holders continue after their signal aborts: fencing protects against them.
   const careful = Math.random() < 0.5;
   while (performance.now() < until && !(careful && guard.signal.aborted)) {
     await sleep(Math.min(step, until - performance.now()));
@@ -142,7 +142,7 @@ async function stayFor(guard: Guard, id: number, milliseconds: number): Promise<
   }
 }
 
-/** A guard that is still valid afterwards was valid when the server made its answer. */
+/** A guard that is valid after the reply was valid when the server made it. */
 async function compare(guard: Guard, id: number, keys: readonly string[]): Promise<void> {
   const answer = await lock.query().catch(() => undefined);
   if (!answer || !isValid(guard)) return;
@@ -170,7 +170,7 @@ async function task(work: Work, group: number): Promise<void> {
       if (hold > 1 && Math.random() < askingShare) await compare(guard, id, keys);
       if (hold > 0) await stayFor(guard, id, hold);
     };
-    // A server that refuses is not asked again at once.
+    // After a rejection the task waits before its next request.
     if (!(await once(keys, stay, terms))) await sleep(between([0, 20]));
   }
 }
@@ -237,7 +237,7 @@ const calls: Calls = {
   },
   query: () => lock.query(),
   block(milliseconds) {
-    // From a timer: all promises that are settled have been taken up before.
+    // From a timer: by then the continuations of all settled promises have run.
     setTimeout(() => {
       const until = performance.now() + milliseconds;
       while (performance.now() < until);

@@ -1,7 +1,7 @@
 /**
  * The runner's handle of a client process.
  *
- * Invariant: no client process outlives the runner, not even one that is stopped.
+ * Invariant: no client process outlives the runner, not even a stopped one.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ process.on('exit', killAll);
 
 type Settle = { resolve: (value: never) => void; reject: (error: Error) => void };
 
-/** No call takes so long, in milliseconds, unless the process is stuck. */
+/** No call takes this long, in milliseconds, unless the process is stuck. */
 const callLimit = 120_000;
 
 export class ClientProcess {
@@ -32,7 +32,7 @@ export class ClientProcess {
   #ending = false;
   /** When it was killed. */
   killedAt: number | undefined;
-  /** How it ended, if nobody told it to. */
+  /** How the process ended, unless the runner ended it. */
   crash: string | undefined;
 
   private constructor(start: Start) {

@@ -1,4 +1,4 @@
-/** A server whose clock can be set while it runs, without touching the machine's. */
+/** A server whose clock can be set while it runs. The clock of the machine stays as it is. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { availableServers, type Kind } from '../../servers/server.js';
 
-/** The same file wherever this one is compiled to. */
+/** The path of the source; it is not copied to the compiled output. */
 const source = fileURLToPath(import.meta.url).replace(
   /(?<=\/tests\/faults\/).*/,
   'clock/wrong-time.c',
 );
 
-/** Why there cannot be one here. */
+/** Why this machine cannot build one. */
 export function missingCompiler(): string | undefined {
   if (process.platform !== 'linux') return 'the clock of a server can only be set on Linux';
   const { error } = spawnSync('cc', ['--version']);

@@ -1,6 +1,6 @@
-// Preloaded into a server: adds to the time of day the microseconds that stand in the file named by
-// WRONG_TIME. Only gettimeofday, which is where servers take the time of day from: whoever answers
-// clock_gettime too breaks allocators that ask for the time while they start.
+// Preloaded into a server: adds the microseconds in the file named by WRONG_TIME to the time of day. Only
+// gettimeofday, from which servers take the time of day. Replacing clock_gettime breaks allocators that read the time
+// during start-up.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@ import { Trial } from '../trial.js';
 
 type Deed = { readonly name: string; do(server: Server, ttl: number): Promise<void> };
 
-/** Changes a setting for some time, which may be longer than a lease. */
+/** Changes a setting for a time that may exceed a lease. */
 const setting = (name: string, value: string, usual: string): Deed => ({
   name: `${name} ${value}`,
   async do(server, ttl) {
@@ -73,7 +73,7 @@ export const administeredServer: Fault = {
         trial.count(deed.name);
       }
       await trial.finish();
-      // A guard that has not been renewed yet cannot know that the server has forgotten it.
+      // A guard that has not been renewed yet cannot know that the server lost its record.
       return trial.outcome(['forgotten']);
     }),
 };

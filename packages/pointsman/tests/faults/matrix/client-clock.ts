@@ -33,7 +33,7 @@ export const clientClock: Fault = {
           (hold) => hold.client === client && hold.entered < at && (hold.left ?? at) > at,
         ),
       );
-      // On a busy machine a lock may be lost all the same, but not so many.
+      // Load on the machine may cost a few locks, but not most.
       const lost = held.filter((hold) => hold.lost !== undefined);
       trial.count('locks held over a jump', held.length);
       trial.count('of them lost', lost.length);

@@ -4,9 +4,9 @@ import { Trial } from '../trial.js';
 const manyKeys = Array.from({ length: 1_000 }, (_, index) => `1-${index}`);
 const each = 5;
 const crowded = 'crowded';
-/** Milliseconds: long enough for every one of a crowd to have its turn on a busy machine. */
+/** Milliseconds in which every waiter must be served, on a busy machine too. */
 const patience = 60_000;
-/** The handler without scripts reads the whole queue each time, so it is asked for a part. */
+/** The handler without scripts reads the whole queue each time, so it gets this fraction of the requests. */
 const pureShare = 20;
 
 export const crowd: Fault = {

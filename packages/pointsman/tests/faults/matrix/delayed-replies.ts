@@ -8,7 +8,7 @@ const delays = [
   [0, 0.05],
   [0, 0.3],
   [0.3, 1],
-  // The lease runs out while the reply is on its way, and the client has not lost its patience yet.
+  // The lease ends before the reply arrives, and the client's timeout has not expired.
   [0.85, 1.4],
   [1, 3],
 ] as const;

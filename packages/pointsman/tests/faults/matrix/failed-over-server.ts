@@ -60,7 +60,7 @@ function failOvers(terms: Terms, lagging: boolean) {
     }
     await sleep(1.5 * terms.ttl);
     await trial.finish();
-    // What the primary had granted and the replica had not read yet the replica does not know.
+    // The replica does not know what the primary granted and it had not read.
     return trial.outcome(lagging ? ['forgotten'] : []);
   };
   return Trial.run(terms, body, { args: withoutDelay });

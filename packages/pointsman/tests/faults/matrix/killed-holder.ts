@@ -35,12 +35,12 @@ export const killedHolder: Fault = {
         const next = inOrder.find(
           ({ entered, keys }) => entered > killedAt && groupOf(keys) === groupOf(hold.keys),
         );
-        // After the last kill nobody may have asked for these keys again.
+        // After the last kill these keys may have had no request.
         if (!next) continue;
         trial.count('locks held by them');
         const sample = (next.entered - killedAt) / 1e6;
         trial.sample('kill to next holder', sample);
-        // The server grants the lock to a waiter that was killed too, until that process's lease ends.
+        // The server may grant the lock to a waiter that was killed too, until the lease of its process ends.
         let lastKill = killedAt;
         for (const [client, at] of killed) {
           const waited = trial.open.some(

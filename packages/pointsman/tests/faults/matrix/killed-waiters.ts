@@ -23,13 +23,13 @@ export const killedWaiters: Fault = {
         await holder.call('hold', [keys]);
         const queued = 1 + Math.floor(Math.random() * mostQueued);
         await victim.call('queue', Array(queued).fill(keys), 0);
-        // A process that hands over among its own tasks may queue once for all of them.
+        // A process in local mode may queue once for all of its tasks.
         const expected = victim.setting.mode === 'strict' ? queued : 1;
         const first = await until(async () => (await waitingOnServer()) >= expected);
         await waiter.call('queue', [keys], 0);
         const second = await until(async () => (await waitingOnServer()) > expected);
         await trial.kill(victim);
-        // Where the machine was so busy that the holder lost its lock, nobody had to wait.
+        // Without both, load made the holder lose its lock, and no request had to wait.
         if (first && second) {
           trial.count('processes killed');
           trial.count('requests in their queues', queued);

@@ -14,7 +14,7 @@ export const lostConnections: Fault = {
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const { ttl } = terms;
-      /** What is just being made again stays half-open, be it one of two connections. */
+      /** Makes the new connections half-open too, one of them or both. */
       const halfOpen = async (client: ClientProcess): Promise<void> => {
         const proxy = trial.proxyOf(client);
         await sleep(between([0, 0.3]) * ttl);
@@ -35,7 +35,7 @@ export const lostConnections: Fault = {
         await sleep(between([0.02, 0.4]) * ttl);
         const client = oneOf(clients);
         const proxy = trial.proxyOf(client);
-        // Whoever counts its lease from the reply believes in it for so much too long.
+        // A client that counts its lease from the reply overestimates it by this delay.
         proxy.delayReplies(oneOf([0, between([0, 0.8]) * ttl]));
         if (Math.random() < 0.7) {
           trial.note(`${client.name} reset`);
@@ -49,13 +49,13 @@ export const lostConnections: Fault = {
         proxy.blackhole(true);
         await sleep(hole);
         proxy.blackhole(false);
-        // Half of the time what was swallowed stays swallowed, and nobody tells.
-        const told = Math.random() < 0.5;
-        if (told) proxy.cut();
-        trial.note(`${client.name} no longer swallowed${told ? ', reset' : ''}`);
-        trial.count(told ? 'swallowed, then reset' : 'swallowed, then half-open');
+        // Half of the time the connections stay half-open, and neither side gets an error.
+        const reset = Math.random() < 0.5;
+        if (reset) proxy.cut();
+        trial.note(`${client.name} no longer swallowed${reset ? ', reset' : ''}`);
+        trial.count(reset ? 'swallowed, then reset' : 'swallowed, then half-open');
       }
-      // The next reset mends whatever came before it, so this comes last too.
+      // The next reset repairs earlier half-open connections, so a reset also comes last.
       for (const client of clients) {
         const proxy = trial.proxyOf(client);
         proxy.delayReplies(oneOf([0, between([0, 0.3]) * ttl]));

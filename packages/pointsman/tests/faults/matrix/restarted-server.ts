@@ -13,7 +13,7 @@ interface Kind {
 
 const kinds: readonly Kind[] = [
   { name: 'empty', args: [], keepData: false },
-  // What was written since the last SAVE is lost.
+  // Writes since the last SAVE are lost.
   { name: 'an older snapshot', args: [], keepData: true, save: true },
   {
     name: 'AOF everysec',
@@ -61,7 +61,7 @@ function restarts(terms: Terms, { name, args, keepData, save }: Kind) {
       }
       await sleep(1.5 * terms.ttl);
       await trial.finish();
-      // A guard that has not been renewed yet cannot know that the server has forgotten it.
+      // A guard that has not been renewed yet cannot know that the server lost its record.
       return trial.outcome(keepData && !save ? [] : ['forgotten']);
     },
     { args },

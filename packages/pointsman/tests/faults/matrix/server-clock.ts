@@ -32,12 +32,12 @@ export const serverClock: Fault = {
         clock.set(shift);
         trial.count('jumps');
       }
-      // What is there stays until the clock has come after the last token. So let it.
+      // State with earlier times stays until the clock has passed the last token, so the clock is set ahead.
       clock.set(2 * hour);
       trial.note('clock of the server ahead of all that it has been');
       await sleep(1.5 * terms.ttl);
       await trial.finish();
-      // A clock set forward has the server drop its keys, as if it had lost its data.
+      // A clock set forward expires the server's keys, as if the server had lost its data.
       return trial.outcome(['forgotten']);
     };
     try {

@@ -40,10 +40,14 @@ export const stoppedServer: Fault = {
         for (const hold of holds) {
           const { entered, lost, left = Number.POSITIVE_INFINITY } = hold;
           if (entered > from || left < from + 1e6 * ttl) continue;
-          const told = ((lost ?? left) - from) / 1e6;
-          trial.sample('stop to signal', told);
-          if (told > ttl + lateness) {
-            trial.violation('slow', `a holder was told after ${told.toFixed()} ms`, hold);
+          const delay = ((lost ?? left) - from) / 1e6;
+          trial.sample('stop to signal', delay);
+          if (delay > ttl + lateness) {
+            trial.violation(
+              'slow',
+              `the signal of a holder aborted after ${delay.toFixed()} ms`,
+              hold,
+            );
           }
         }
       }

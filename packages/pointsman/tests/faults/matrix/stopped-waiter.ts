@@ -43,7 +43,7 @@ export const stoppedWaiter: Fault = {
       }
       const holds = await trial.finish();
       for (const { client, from, to } of slept) {
-        // Whoever else entered during the stop was given what the stopped one had been granted.
+        // A holder that entered during the stop got the lock that had been granted to the stopped process.
         const others = holds.filter(
           (hold) => hold.client !== client && hold.entered > from && hold.entered < to,
         );

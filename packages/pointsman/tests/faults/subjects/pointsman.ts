@@ -1,4 +1,4 @@
-/** Ours, with either client library. */
+/** Pointsman's lock, with either client library. */
 import { type RedisClient, RedisMutex } from 'pointsman/redis';
 import type { Lock, Setting } from './subject.js';
 
@@ -16,7 +16,7 @@ export default async function open(setting: Setting): Promise<Lock> {
   };
 }
 
-/** Loads only the library that it needs: hundreds of processes are started. */
+/** Loads only the library that it needs, because hundreds of processes are started. */
 async function connect({ library, port }: Setting): Promise<{ client: RedisClient; end(): void }> {
   if (library === 'ioredis') {
     const { Redis } = await import('ioredis');

@@ -1,4 +1,4 @@
-/** What the client processes ask of a lock: the part of `RedisMutex` that the faults use. */
+/** The part of `RedisMutex` that the client processes use. */
 
 export interface Setting {
   readonly port: number;
@@ -34,5 +34,5 @@ export interface Lock {
   close(): Promise<void>;
 }
 
-/** The default export of every module in this folder but this one. */
+/** The default export of every other module in this folder. */
 export type Open = (setting: Setting) => Promise<Lock>;

@@ -1,4 +1,4 @@
-/** A lock with another usual mistake: who holds it believes so until it gives it back. */
+/** A lock with another common mistake: a holder counts as valid until it releases. */
 import type { Lock, Setting } from './subject.js';
 import { open } from './unchecked.js';
 

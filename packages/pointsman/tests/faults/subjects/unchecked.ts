@@ -1,7 +1,7 @@
 /**
- * A lock with the usual mistake, to prove that the judge sees it: the time to live is counted from
- * the reply, not from the request, and nobody asks whether the lock is still there when the reply
- * comes. Tokens are given out by the server, one more each time.
+ * A lock with a common mistake, to prove that the judge detects it. The time to live is counted from the reply, not
+ * from the request, and the client never checks whether the lock still exists when the reply arrives. The server
+ * counts tokens up by one.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ end`;
 
 export default (setting: Setting): Promise<Lock> => open(setting, setting.ttl);
 
-/** Its guards believe themselves valid for so long after the reply. */
+/** Guards report valid for `validity` milliseconds after the reply. */
 export async function open({ port, ttl }: Setting, validity: number): Promise<Lock> {
   const client = new Redis({ host: '127.0.0.1', port, maxRetriesPerRequest: null });
   client.on('error', () => {});

@@ -1,8 +1,8 @@
 /**
- * A process as the search sees it: what `session.ts` keeps and does, without timers and sockets.
+ * A process in the model: the state and behaviour of `session.ts`, without timers and sockets.
  *
- * Invariant: its lists and the objects in them are replaced and never changed, so that a copy of the
- * process shares them.
+ * Invariant: its lists and the objects in them are replaced and never changed, so that a copy of the process can share
+ * them.
  */
 import type {
   Batch,
@@ -14,24 +14,24 @@ import type {
 } from '../../../src/redis/protocol/protocol.js';
 import { Violation } from './rules.js';
 
-/** The length of a lease and a step of the clock, in the milliseconds of the model. */
+/** The length of a lease and a step of the clock, in the model's milliseconds. */
 export const TTL = 6;
 export const TICK = TTL / 2;
 
 export interface Claim {
   readonly id: string;
   readonly keys: readonly string[];
-  /** It is kept until somebody asks for it. */
+  /** The holder keeps it until another process requests it. */
   readonly revocable: boolean;
   readonly held: boolean;
-  /** Somebody has asked for it. */
+  /** Another process has requested it. */
   readonly wanted: boolean;
-  /** With which token it is held, and up to which it was taken away by force. */
+  /** The token of the hold, and the highest token up to which it was taken by force. */
   readonly token: number;
   readonly taken: number;
 }
 
-/** An operation that has no answer yet. What it asks for is looked at again when it is sent again. */
+/** An operation without a reply. Its request is checked again when it is sent again. */
 export type Sending =
   | {
       readonly name: 'lock' | 'check' | 'unlock';
@@ -50,7 +50,7 @@ export type Sending =
 interface Sent {
   readonly sendings: readonly Sending[];
   readonly at: number;
-  /** How it would have heard of a loss of the state since. */
+  /** The number of its subscription when it was sent; see {@link Client.heard}. */
   readonly heard: number;
 }
 
@@ -58,37 +58,36 @@ export class Client {
   alive = true;
   connected = true;
   /**
-   * How its subscription stands: `shut` until it asks for something for the first time, `off` when it
-   * is lost, `deaf` when it is lost and the server does not know, `cut` when it is lost and the process
-   * does not know.
+   * The state of its subscription: `shut` until its first request, `off` when it is lost, `deaf` when it is lost and
+   * the server does not know, `cut` when it is lost and the process does not know.
    */
   ear: 'shut' | 'on' | 'deaf' | 'cut' | 'off' = 'shut';
-  /** Whether it listens where the loss of the state is announced, as it does before it holds anything. */
+  /** Whether it is subscribed to announcements of lost state, as it must be before it holds a lock. */
   alarm: 'off' | 'soon' | 'on' = 'off';
   /** Counts its subscriptions. */
   ears = 1;
-  /** How it would have heard of a loss when the server confirmed its session last. */
+  /** The value of {@link Client.heard} when the server last confirmed its session. */
   confirmed = 0;
   epoch = 0;
   incarnation = 1;
   requests = 0;
   join: Join = 'new';
-  /** Until when its lease is valid. */
+  /** The end of its lease. */
   lease = 0;
   beat = 0;
-  /** By how much the namespace's time is ahead of its clock, at least; undefined if it has not heard. */
+  /** The least lead of the namespace's time over its clock; undefined until it has received one. */
   ahead: number | undefined;
-  /** Which run of the server it has spoken to last. */
+  /** The run of the server that it last received a reply from. */
   run: number | undefined;
   claims: readonly Claim[] = [];
   outbox: readonly Sending[] = [];
-  /** Not answered; undefined where the answer does not matter any more. */
+  /** Operations without a reply; undefined where the reply no longer matters. */
   sent: readonly (Sent | undefined)[] = [];
-  /** On the way to the server, from it, and in the subscription. */
+  /** In transit: to the server, from it, and in the subscription. */
   requestsOut: readonly Batch[] = [];
   repliesIn: readonly Reply[] = [];
   messagesIn: readonly Message[] = [];
-  /** Sent by an earlier connection, or by a process that is gone, and still on the way. */
+  /** Batches of an earlier connection or of an ended process that are still in transit. */
   strays: readonly Batch[] = [];
 
   constructor(readonly process: string) {}
@@ -115,13 +114,13 @@ export class Client {
     return now < this.lease;
   }
 
-  /** How it hears of a loss of the state: the number of its subscription, or 0. */
+  /** The number of the subscription by which it hears of lost state, or 0. */
   get heard(): number {
     const hears = this.ear === 'on' || this.ear === 'cut';
     return this.alarm === 'on' && hears ? this.ears : 0;
   }
 
-  /** Whether it may use what it holds. */
+  /** Whether it may use its locks. */
   sure(now: number): boolean {
     return this.believes(now) && this.confirmed !== 0 && this.confirmed === this.heard;
   }
@@ -130,7 +129,7 @@ export class Client {
     this.#send([this.#claim(keys, revocable)], now);
   }
 
-  /** Gives back what it holds, or gives up to wait for it. */
+  /** Releases a lock, or cancels a request for it. */
   drop({ id, keys }: Claim, now: number): void {
     this.#forget(id);
     this.#send([{ name: 'unlock', id, keys }], now);
@@ -142,7 +141,7 @@ export class Client {
     this.#send([{ name: 'renew' }, ...this.#locks(), ...this.#checks()], now);
   }
 
-  /** Takes a lock from whoever holds it. */
+  /** Takes a lock from its holder. */
   take(id: string, token: number, keys: readonly string[], now: number): void {
     this.#send([{ name: 'take', id, token, keys }], now);
   }
@@ -151,12 +150,12 @@ export class Client {
     this.#send([{ name: 'leave', session: this.session }], now);
   }
 
-  /** Its lease has run out by its own clock. */
+  /** Its lease has ended by its own clock. */
   lapse(now: number): void {
     this.#lose(now);
   }
 
-  /** The connection is lost; what is on the way to the server may still arrive. */
+  /** The connection is lost; batches in transit to the server may still arrive. */
   suspend(arrives: boolean): void {
     this.connected = false;
     this.outbox = [...this.sent.flatMap((sent) => sent?.sendings ?? []), ...this.outbox];
@@ -177,13 +176,13 @@ export class Client {
     this.#send([...outbox, ...this.#locks(), ...this.#checks()], now);
   }
 
-  /** It hears of a loss of the state from now on. Until now it may have missed one. */
+  /** It hears of lost state from now on, and may have missed an announcement before. */
   alarmed(now: number): void {
     this.alarm = 'on';
     this.#send(this.#locks(), now);
   }
 
-  /** It listens again, and may have missed something. */
+  /** Its subscription works again; it may have missed messages. */
   listen(now: number): void {
     this.ear = 'on';
     this.ears++;
@@ -254,7 +253,7 @@ export class Client {
       return [];
     }
     if (grant.token <= claim.taken) return [{ name: 'lock', id, keys: claim.keys }];
-    if (!this.sure(now)) throw new Violation(`${id} is handed out in doubt`);
+    if (!this.sure(now)) throw new Violation(`${id} is granted in doubt`);
     this.#change(id, { held: true, wanted: claim.wanted || contended, token: grant.token });
     return [];
   }
@@ -356,7 +355,7 @@ export class Client {
     this.outbox = [];
     if (operations.length === 0) return;
     const { session, incarnation } = this;
-    // What has no answer yet has begun the session, and may have been granted something.
+    // An operation without a reply has begun the session, and may have been granted a lock.
     const join = this.sent.some((sent) => sent !== undefined) ? 'must' : this.join;
     const time = this.ahead === undefined ? 0 : now + this.ahead;
     const head = { session, ttl: TTL, incarnation, join, time, run: `${this.run}`, secret: '-' };

@@ -1,7 +1,7 @@
 /**
- * A server in memory, and connections to it that are slow, unfair and get lost, for the real client.
+ * A server in memory for the real client, and connections that are slow, unfair and get lost.
  *
- * Invariant: what is sent on one connection arrives in order or not at all.
+ * Invariant: messages of one connection arrive in order or not at all.
  */
 import {
   type CommandConnection,
@@ -16,7 +16,7 @@ import type { Batch, Reply } from '../../../src/redis/protocol/protocol.js';
 import { emptyState, type State } from '../../../src/redis/protocol/state.js';
 import { encodeMessage, signMessage } from '../../../src/redis/protocol/wire.js';
 
-/** Gives numbers below 1. */
+/** Returns a number in [0, 1). */
 export type Random = () => number;
 
 export function randomFrom(seed: number): Random {
@@ -34,7 +34,7 @@ type Listener = (message: string) => void;
 export class Server {
   state: State = emptyState();
   startedAt = -1e9;
-  /** Who listens in which channel; one of the listeners for each connection. */
+  /** The listeners of each channel; one for each connection. */
   readonly channels = new Map<string, Set<Listener>>();
   readonly log: string[] = [];
 
@@ -69,7 +69,7 @@ export class Server {
   }
 }
 
-/** Stands in for the handler `script`. */
+/** Implements the handler `script`. */
 export class MemoryHandler implements Handler {
   constructor(
     readonly connection: CommandConnection,
@@ -85,10 +85,10 @@ export class MemoryHandler implements Handler {
   }
 }
 
-/** Milliseconds that something takes on its way. */
+/** Milliseconds in transit. */
 export type Delay = () => number;
 
-/** Carries things in order, each after a delay of its own, until it is lost. */
+/** Delivers in order, each item after its own delay, until the connection is lost. */
 class Way {
   #last = 0;
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
@@ -110,23 +110,23 @@ class Way {
     this.#timers.clear();
   }
 
-  /** Nothing arrives any more. */
+  /** Stops all delivery. */
   end(): void {
     this.lose();
     this.carry = () => {};
   }
 }
 
-/** One process's connections. */
+/** The connections of one process. */
 export class Network implements ConnectionFactory {
   readonly channels = 'plain';
   readonly keyPrefix = '';
   readonly database = 0;
-  /** How often what was sent on a connection that is lost arrives all the same. */
+  /** The probability that a command of a lost connection still arrives. */
   late = 0.5;
-  /** How often a message is lost, and the connection is not. */
+  /** The probability that a message is lost while its connection stays up. */
   unheard = 0;
-  /** The connections that have been made, if they have. */
+  /** The connections, once they are made. */
   forCommands: Commands | undefined;
   forMessages: Subscriptions | undefined;
   #dead = false;
@@ -141,7 +141,7 @@ export class Network implements ConnectionFactory {
     return this.#dead;
   }
 
-  /** The end of the process. */
+  /** Ends the process. */
   die(): void {
     this.#dead = true;
     this.forCommands?.cut();
@@ -173,7 +173,7 @@ abstract class Connection {
 
   abstract drop(reason: Error): void;
   abstract restore(): void;
-  /** Nothing arrives any more, in either direction. */
+  /** Stops all delivery, in both directions. */
   abstract end(): void;
 
   #connect(): void {
@@ -195,7 +195,7 @@ abstract class Connection {
     this.#connect();
   }
 
-  /** Half-open from now on: nothing arrives any more, and nobody is told. */
+  /** Makes the connection half-open: nothing arrives any more, and neither side gets an error. */
   swallow(): void {
     if (!this.up) return;
     this.network.server.note(`${this.constructor.name} swallowed`);
@@ -257,9 +257,9 @@ class Commands extends Connection implements CommandConnection {
 
 class Subscriptions extends Connection implements SubscriberConnection {
   readonly #wanted = new Map<string, { listener: Listener; confirm: () => void }>();
-  /** What the server knows of this connection. */
+  /** The server's record of this connection's subscriptions. */
   #known = new Map<string, Listener>();
-  /** Of a half-open connection the server believes for ever that somebody listens there. */
+  /** The server believes forever that a half-open connection listens. */
   #swallowed = false;
   readonly #pings = new Set<(reason: Error) => void>();
   #to = new Way(this.network.delay);
@@ -318,7 +318,7 @@ class Subscriptions extends Connection implements SubscriberConnection {
 
   drop(reason: Error): void {
     const known = this.#known;
-    // Until the server has noticed, it believes that somebody listens.
+    // Until the server notices the loss, it believes that the connection listens.
     if (!this.#swallowed) {
       setTimeout(() => {
         for (const channel of [...known.keys()]) this.#forget(known, channel);
@@ -327,7 +327,7 @@ class Subscriptions extends Connection implements SubscriberConnection {
     this.#swallowed = false;
     this.#known = new Map();
     this.#to.lose();
-    // Whatever the server still says there, nobody hears.
+    // Messages that the server still sends are lost.
     this.#from.end();
     this.#to = new Way(this.network.delay);
     this.#from = new Way(this.network.delay);

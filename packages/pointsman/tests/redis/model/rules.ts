@@ -1,4 +1,4 @@
-/** What must hold in every state. */
+/** The invariants of every state. */
 
 import { sessionOf } from '../../../src/redis/protocol/protocol.js';
 import type { State } from '../../../src/redis/protocol/state.js';
@@ -6,7 +6,7 @@ import type { World } from './world.js';
 
 export class Violation extends Error {}
 
-/** Fields deleted by hand that no batch has found yet. */
+/** Fields deleted by hand that no batch has noticed yet. */
 export interface Deleted {
   /** Sessions whose record was deleted. */
   readonly sessions: ReadonlySet<string>;
@@ -14,7 +14,7 @@ export interface Deleted {
   readonly lock: boolean;
 }
 
-/** What the server must keep to whenever it has applied a batch. Gives the highest token granted. */
+/** Checks the server's state after each batch. Returns the highest token granted. */
 export function checkServer(
   before: State,
   after: State,
@@ -45,7 +45,7 @@ export function checkServer(
   const wanted = new Set<string>();
   for (const [id, { keys }] of waiting) {
     if (!known(id)) throw new Violation(`${id} waits, and its session has ended`);
-    // When the guard is over, those who wait look for themselves.
+    // When the guard ends, the waiters check the state themselves.
     const idle = guard === undefined && !deleted.lock;
     if (idle && !keys.some((key) => locks.has(key) || wanted.has(key))) {
       throw new Violation(`${id} waits for keys that are free`);
@@ -55,13 +55,13 @@ export function checkServer(
   return Math.max(highest, ...granted.values());
 }
 
-/** Nobody believes to hold what somebody else believes to hold. */
+/** No two processes believe to hold the same key. */
 export function checkExclusion({ clients, now, forced }: World): void {
   const holders = new Map<string, string>();
   for (const client of clients) {
     if (!client.alive || !client.sure(now)) continue;
     for (const { id, keys, held, token } of client.claims) {
-      // Who does not know yet that a lock was taken goes on until the news comes.
+      // A holder that does not know yet that its lock was taken continues until the message arrives.
       if (!held || forced.has(`${id} ${token}`)) continue;
       for (const key of keys) {
         const other = holders.get(key);

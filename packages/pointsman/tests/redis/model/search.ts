@@ -1,7 +1,4 @@
-/**
- * Goes through every state that can be reached, in the order of the steps it takes, and so finds a
- * shortest way to a mistake.
- */
+/** Explores every reachable state breadth first, so the violation that it finds has a shortest path. */
 import { createHash } from 'node:crypto';
 import { TICK, TTL } from './client.js';
 import { checkExclusion, Violation } from './rules.js';
@@ -10,16 +7,16 @@ import { type Setup, signature, stepsFrom, World } from './world.js';
 export interface Found {
   readonly setup: string;
   readonly states: number;
-  /** Whether there was nothing left to go to. */
+  /** Whether all reachable states were explored. */
   readonly complete: boolean;
-  /** What is wrong, and how it came to that. */
+  /** The violation and the steps to it. */
   readonly violation?: string;
   readonly trace?: readonly string[];
 }
 
 export interface Limits {
   readonly states: number;
-  /** From every how manyth state it is tried whether all comes to a good end. */
+  /** Every `ends`th state is checked for a good end. */
   readonly ends: number;
 }
 
@@ -49,7 +46,7 @@ export function search(setup: Setup, { states, ends }: Limits): Found {
       try {
         checkExclusion(world);
         if (index % ends === 0) {
-          step = 'and then all comes to an end';
+          step = 'then no more faults happen';
           checkEnd(world.copy());
         }
         for (const [name, take] of stepsFrom(world)) {
@@ -77,7 +74,7 @@ export function search(setup: Setup, { states, ends }: Limits): Found {
   return { setup: setup.name, states: visited.length, complete: true };
 }
 
-/** Nothing goes wrong any more: everybody who waits is served, and in the end nothing is left. */
+/** Without further faults, every waiter is served, and nothing remains in the end. */
 function checkEnd(world: World): void {
   for (let tick = 0; tick < 15; tick++) {
     settle(world);
@@ -87,7 +84,7 @@ function checkEnd(world: World): void {
   settle(world);
   for (const client of world.clients) {
     for (const { id, held } of client.claims) {
-      if (!held) throw new Violation(`${id} waits for ever`);
+      if (!held) throw new Violation(`${id} waits forever`);
     }
   }
   for (const client of world.clients) {
@@ -95,7 +92,7 @@ function checkEnd(world: World): void {
     if (client.alive) client.leave(world.now);
   }
   settle(world);
-  // Those who crashed, and the guard, end when somebody looks.
+  // Crashed processes and the guard end when a later batch looks at them.
   world.now += TTL;
   for (let i = 0; i < 3; i++) {
     const observer = world.clients.find(({ alive }) => alive);
@@ -115,10 +112,10 @@ function checkEnd(world: World): void {
   }
 }
 
-/** Everything arrives, and whoever holds gives back, unless he may keep it until he is asked. */
+/** Delivers everything; each holder releases, unless its lock is revocable and not requested. */
 function settle(world: World): void {
   for (let round = 0; round === 0 || !world.quiet; round++) {
-    if (round > 100) throw new Violation('they never come to rest');
+    if (round > 100) throw new Violation('the processes never come to rest');
     for (const client of world.clients) {
       const { now } = world;
       while (client.strays.length > 0) world.deliverStray(client);

@@ -1,9 +1,9 @@
 /**
- * All that the search explores: one server, the processes, what is on the way between them, and what
- * may go wrong. Every next step from a state is one of `steps`.
+ * The state that the search explores: one server, the processes, messages in transit and possible faults. `steps`
+ * lists every next step of a state.
  *
- * Replies come in order on one connection and messages on another, but nothing is in order between
- * the two, and any of it may take any time.
+ * Replies are in order on one connection and messages on another. There is no order between the two, and no bound on
+ * the delay.
  */
 
 import { apply } from '../../../src/redis/protocol/apply.js';
@@ -17,26 +17,26 @@ export interface Wish {
   readonly revocable?: true;
 }
 
-/** How often each of these may happen. */
+/** How many times each fault may happen. */
 export interface Faults {
   /** A connection for commands is lost. */
   readonly cut?: number;
   /** A connection for messages is lost. */
   readonly silence?: number;
-  /** A message is lost, and nobody notices. */
+  /** A message is lost without an error. */
   readonly deafness?: number;
   readonly crash?: number;
-  /** The server loses its data and goes on. */
+  /** The server loses its data and continues. */
   readonly flush?: number;
   /** The server loses its data and all connections. */
   readonly restart?: number;
-  /** The server writes its data down. */
+  /** The server saves its data. */
   readonly save?: number;
-  /** The server loses all connections, and has the data that it wrote down last. */
+  /** The server loses all connections, and restarts with the data of its last save. */
   readonly rollback?: number;
   /** The server's clock jumps forward by two leases. */
   readonly jump?: number;
-  /** A request is given up. */
+  /** A request is cancelled. */
   readonly cancel?: number;
   /** A lock is taken by force. */
   readonly force?: number;
@@ -50,10 +50,10 @@ export interface Faults {
 
 export interface Setup {
   readonly name: string;
-  /** What each process wants, one after the other; those of one list may be asked for at once. */
+  /** The requests of each process, in order; those of one list may be concurrent. */
   readonly wishes: readonly (readonly Wish[])[];
   readonly may: Faults;
-  /** Those who have held something before, and still listen for a loss of the state. */
+  /** Processes that have held a lock before, and still listen for announcements of lost state. */
   readonly alarmed?: readonly number[];
 }
 
@@ -68,25 +68,25 @@ const copyOf = ({ clock, locks, sessions, requests, guard }: State): State => ({
 export class World {
   /** Milliseconds. */
   now = 1_000_000;
-  /** The server's clock has moved on by more than what was handed out when the state is lost. */
+  /** The server's clock had passed all granted times when its state was lost. */
   losses = 0;
   startedAt = 0;
-  /** By how much the server's clock has jumped. */
+  /** The sum of the jumps of the server's clock. */
   jumped = 0;
-  /** Since its clock has jumped, nobody has spoken who had something to lose for a quarter of a lease. */
+  /** No process with a lease at stake has sent anything for a quarter of a lease since the clock jumped. */
   jumping = false;
-  /** Counts the runs of the server. */
+  /** The number of the server's run. */
   run = 1;
-  /** What the server wrote down. */
+  /** The last save. */
   saved: State = emptyState();
   server: State;
-  /** The highest token that a request was ever granted with. */
+  /** The highest token ever granted. */
   highest = 0;
   clients: Client[];
-  /** How many wishes each process has uttered. */
+  /** The number of requests that each process has made. */
   uttered: number[];
   may: Record<keyof Faults, number>;
-  /** Grants that were taken by force, each as its request and token, and whose holder has not heard of it. */
+  /** Grants taken by force, as request and token, whose holders do not know it yet. */
   forced: ReadonlySet<string> = new Set();
   deleted: Deleted = { sessions: new Set(), lock: false };
 
@@ -136,11 +136,11 @@ export class World {
     return this.clients.every(({ quiet }) => quiet);
   }
 
-  /** The server takes in a batch. */
+  /** The server processes a batch. */
   serve(client: Client, batch: Batch, answers: boolean): void {
     const before = copyOf(this.server);
     const listening = ({ ear }: Client): number => (ear === 'on' || ear === 'deaf' ? 1 : 0);
-    const tell = (client: Client, message: Message): number => {
+    const deliver = (client: Client, message: Message): number => {
       if (client.ear === 'on') client.messagesIn = [...client.messagesIn, message];
       return listening(client);
     };
@@ -155,9 +155,9 @@ export class World {
       announce: (message) =>
         this.clients
           .filter(({ alarm }) => alarm === 'on')
-          .reduce((sum, client) => sum + tell(client, message), 0),
+          .reduce((sum, client) => sum + deliver(client, message), 0),
       send: (process, message) =>
-        tell(this.clients.find((client) => client.process === process) as Client, message),
+        deliver(this.clients.find((client) => client.process === process) as Client, message),
     });
     if (lived && batch.join === 'must' && reply.name === 'done') this.jumping = false;
     for (const operation of batch.operations) {
@@ -177,7 +177,7 @@ export class World {
     this.serve(client, batch, true);
   }
 
-  /** Whoever has heard that a grant was taken must not use it any more. */
+  /** A process that has received the message that its grant was taken must not use it any more. */
   hear(client: Client): void {
     const [message] = client.messagesIn as [Message];
     client.hear(this.now);
@@ -197,10 +197,10 @@ export const grantKey = ({ id, token }: { readonly id: string; readonly token: n
 
 type Step = readonly [name: string, take: (world: World) => void];
 
-/** What is held, by request. */
+/** The held locks, by request. */
 const locksOf = ({ locks }: State) => new Map([...locks.values()].map((lock) => [lock.id, lock]));
 
-/** All that can happen next. */
+/** All possible next steps. */
 export function stepsFrom(world: World): Step[] {
   const steps: Step[] = [];
   const { may, setup, now } = world;
@@ -368,7 +368,7 @@ export function stepsFrom(world: World): Step[] {
       },
     ]);
   }
-  // What was written down when there was nothing is as good as a restart without data.
+  // A save of the empty state equals a restart without data.
   if (may.rollback > 0 && may.save === 0 && world.server.sessions.size > 0) {
     steps.push([
       'restart with what was saved',
@@ -391,7 +391,7 @@ export function stepsFrom(world: World): Step[] {
   return steps;
 }
 
-/** The same for states from which the same things can happen. */
+/** Equal for states with the same possible futures. */
 export function signature(world: World): string {
   const { now, server, clients, may, uttered, highest, startedAt, setup, forced } = world;
   const { clock, locks, sessions, requests, guard } = server;
@@ -434,7 +434,7 @@ export function signature(world: World): string {
       client.ahead === undefined ? undefined : Math.max(client.ahead + now - time, -TTL),
       Math.max(client.lease - now, 0),
       client.beat === now,
-      // Tokens are all different; only where locks are taken do they matter.
+      // All tokens differ; their values matter only where locks are taken by force.
       setup.may.force === undefined
         ? client.claims.map(({ token, taken, ...claim }) => claim)
         : client.claims,

@@ -1,4 +1,4 @@
-/** The entry where lines can go to the console: Node, Bun and Deno. */
+/** The entry for runtimes with a console: Node, Bun and Deno. */
 import { run } from './run.js';
 
 await run(console.log);

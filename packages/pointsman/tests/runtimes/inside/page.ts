@@ -1,9 +1,9 @@
-/** The entry in a page, where there are threads: lines go to the server that the page came from. */
+/** The entry in a page, which has threads. Its output goes to the server of the page. */
 import { run } from './run.js';
 
 let told: Promise<unknown> = Promise.resolve();
 
-/** One after the other, so that they arrive in order. */
+/** Sends lines one after the other, so that they arrive in order. */
 function report(line: string): void {
   const body = line;
   told = told.then(() => fetch('/line', { method: 'POST', body }));

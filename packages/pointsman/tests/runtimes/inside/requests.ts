@@ -1,6 +1,6 @@
 /**
- * Requests from a test in workerd to its own worker, so that a test can see what happens between
- * requests: each has a context of its own, and all share the module's variables.
+ * Requests from a test in workerd to its own worker, to observe what happens between requests: each has a context of
+ * its own, and all share the module's variables.
  */
 
 type Handler = (request: Request) => Promise<Response>;
@@ -12,12 +12,12 @@ interface Service {
 let service: Service | undefined;
 const handlers = new Map<string, Handler>();
 
-/** Called by the entry, which is given its own worker as a service. */
+/** Called by the entry, which has its own worker as a service. */
 export function connect(self: Service): void {
   service = self;
 }
 
-/** What the worker does with a request for a path that a test has claimed. */
+/** The handler that a test has registered for the path of a request. */
 export function handlerOf(request: Request): Handler | undefined {
   return handlers.get(new URL(request.url).pathname);
 }

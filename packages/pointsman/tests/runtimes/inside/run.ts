@@ -1,6 +1,6 @@
 /**
- * Runs the bundled test files inside a runtime and tells the outcome as lines of text, which is
- * all that a process, a page and a worker have in common.
+ * Runs the bundled test files inside a runtime and reports the outcome as lines of text, the only output that a
+ * process, a page and a worker have in common.
  */
 import {
   type File,
@@ -55,7 +55,7 @@ class Runner implements VitestRunner {
   }
 }
 
-/** A rejection that nobody handled fails the run, as it does in vitest. */
+/** An unhandled rejection fails the run, as in vitest. */
 function watchRejections(): Map<Promise<unknown>, unknown> {
   const rejections = new Map<Promise<unknown>, unknown>();
   if (typeof process === 'undefined') {
@@ -63,7 +63,7 @@ function watchRejections(): Map<Promise<unknown>, unknown> {
       event.preventDefault();
       rejections.set(event.promise, event.reason);
     });
-    // workerd tells of every rejection at once, before a microtask can handle it.
+    // workerd reports every rejection at once, before a microtask can handle it.
     globalThis.addEventListener('rejectionhandled', (event) => rejections.delete(event.promise));
   } else process.on('unhandledRejection', (reason, promise) => rejections.set(promise, reason));
   return rejections;
@@ -71,10 +71,10 @@ function watchRejections(): Map<Promise<unknown>, unknown> {
 
 export async function run(report: (line: string) => void): Promise<void> {
   const rejections = watchRejections();
-  // The runner's own timers keep no runtime alive, so a test that hangs would end it.
+  // The runner's own timers do not keep a runtime alive, so a hanging test would end the run.
   const alive = setInterval(() => {}, 1000);
   const files = await startTests(Object.keys(testFiles), new Runner(report));
-  // A browser tells of an unhandled rejection some tasks after it happened.
+  // A browser reports an unhandled rejection some tasks after it happened.
   await new Promise((resolve) => setTimeout(resolve, 100));
   clearInterval(alive);
   const outcome: Outcome = { passed: 0, skipped: 0, failures: [] };

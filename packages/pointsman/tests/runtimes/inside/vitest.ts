@@ -1,7 +1,6 @@
 /**
- * What `vitest` means in a bundle: vitest's own runner, matchers and spies, and the fake clock that
- * it is made with, put together without Node. It offers what the tests use; a name that is missing
- * fails the bundling, not the test run.
+ * The `vitest` of a bundle: vitest's own runner, matchers and spies, and its fake clock, assembled without Node. It
+ * exports what the tests use; a missing name fails the bundling, not the test run.
  */
 import FakeTimers, { type Clock, type FakeMethod } from '@sinonjs/fake-timers';
 import {
@@ -118,7 +117,7 @@ function running(): Clock {
 const clockMethods = {
   useFakeTimers({ toFake, now }: { toFake?: FakeMethod[]; now?: number | Date } = {}) {
     clock?.uninstall();
-    // Like vitest, leave the two that promises are made of alone.
+    // Like vitest, does not fake the two functions that promises depend on.
     const present = Object.keys(FakeTimers.timers).filter(
       (name) => name !== 'nextTick' && name !== 'queueMicrotask',
     ) as FakeMethod[];

@@ -1,6 +1,6 @@
 /**
- * The entry in workerd: everything runs inside one request, and the lines are its response. The
- * tests are loaded there too, because workerd allows no timer outside of a request.
+ * The entry in workerd: everything runs inside one request, and the response is the output. The tests are also loaded
+ * there, because workerd allows no timer outside a request.
  */
 import { connect, handlerOf } from './requests.js';
 

@@ -1,4 +1,4 @@
-//! One thread that waits for all connections at once and sends back what it is sent.
+//! One thread that waits for all connections at once and echoes what it receives.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -31,7 +31,7 @@ impl Listener for UnixListener {
 
 const LISTENS: Token = Token(usize::MAX - 1);
 
-/// Closes a connection after its first message, if that is all that comes.
+/// Closes a connection after its first message if `once` is set.
 pub(crate) fn serve<L: Listener>(mut listener: L, once: bool) {
     let mut poll = Poll::new().expect("a descriptor");
     let mut events = Events::with_capacity(1024);
@@ -66,7 +66,7 @@ pub(crate) fn serve<L: Listener>(mut listener: L, once: bool) {
                 continue;
             };
             if matches!(echo(stream, once), Echoed::Over) {
-                // It is closed, so nothing is told of it any more.
+                // It is closed, so there are no more events for it.
                 streams[index] = None;
                 free.push(index);
             }
@@ -95,7 +95,7 @@ fn echo(stream: &mut (impl Read + Write), once: bool) -> Echoed {
                 if stream.write_all(&buffer[..count]).is_err() || once {
                     return Echoed::Over;
                 }
-                // Less than fits is all there was.
+                // A short read means that the socket is empty.
                 if count < buffer.len() {
                     return Echoed::Waits;
                 }

@@ -1,5 +1,5 @@
-//! The work done by hand, without a runtime: `net-floor <work>`. One thread waits for connections and serves
-//! them; files and processes have a thread for each request that is under way.
+//! The work without a runtime, hand-written: `net-floor <work>`. One thread waits for connections and serves them;
+//! files and processes have a thread for each concurrent request.
 
 mod closed_loop;
 mod connections;

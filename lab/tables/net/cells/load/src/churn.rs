@@ -1,7 +1,7 @@
-//! Connections that come and go: each is made, sends a message, gets it back and sees the other side close.
+//! Connections that come and go: each connects, sends a message, receives it back and sees the other side close.
 //!
-//! Invariant: so many are under way at any time. The subject closes first, and this side then resets what is
-//! left of the connection, so that none lingers in the system and ports do not run out.
+//! Invariant: the number of open connections is constant. The subject closes first and this side then resets the
+//! connection, so none lingers in the system and ports do not run out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -105,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// As far as it goes; true when the other side has answered and closed.
+    /// Advances as far as possible. Returns true once the other side has answered and closed.
     fn go_on(&mut self) -> bool {
         if !self.is_sent {
             match self.stream.write(&message(self.number, 0)) {

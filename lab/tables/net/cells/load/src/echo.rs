@@ -1,13 +1,12 @@
-//! Messages that have to come back, over connections that stay: one on its way on each of them.
+//! Messages that are echoed over lasting connections, one in flight on each.
 //!
-//! As fast as answers come, a connection sends its next message when the last one came back, and a request
-//! takes from its write to the read that completes its answer. At a rate, requests are due at random times
-//! that do not depend on answers, the same for every subject; one whose connection is still waiting for an
-//! answer is sent after that. It takes from when it was due, so that a server that stands still is charged for
-//! all who would have asked it meanwhile. Either way it takes in the time that it waits for this thread.
+//! Without a rate, a connection sends its next message when the last one came back, and a request takes from its
+//! write to the read that completes its answer. At a rate, requests are due at random times that do not depend on
+//! answers, the same for every subject; if the connection still waits for an answer, the request is sent after it.
+//! Its time counts from when it was due, so a server that stalls is charged for all requests due meanwhile. Either
+//! way the time includes the wait for this thread.
 //!
-//! Invariant: a message is compared with what came back before the next one is sent, and at the end none is
-//! missing.
+//! Invariant: every answer is compared with its message before the next one is sent, and at the end none is missing.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -42,9 +41,9 @@ struct Connection<S> {
     stream: S,
     number: u32,
     turn: u32,
-    /// When the request was due for whose answer it waits.
+    /// When the request in flight was due.
     waits_since: Option<Instant>,
-    /// When those were due that could not be sent yet.
+    /// The due times of requests that could not be sent yet.
     overdue: VecDeque<Instant>,
     received: [u8; MESSAGE],
     count: usize,
@@ -138,7 +137,7 @@ impl<S: Read + Write + Source> Echo<S> {
         let mut latencies = Latencies::default();
         for next in (0..self.connections.len()).cycle() {
             while due > Instant::now() {
-                // Not earlier than in a nanosecond, for none at all would be never.
+                // At least a nanosecond, because zero disarms the timer.
                 let left = due.saturating_duration_since(Instant::now());
                 let left = left.max(Duration::from_nanos(1));
                 timer
@@ -181,7 +180,7 @@ impl<S: Read + Write + Source> Echo<S> {
         }
     }
 
-    /// Takes what has come, or comes until then, and tells of each answer.
+    /// Receives until then, and reports each answer.
     fn turn(
         &mut self,
         until: Instant,
@@ -255,8 +254,8 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// When its request was due, when the answer is whole. Nothing can follow that, so there is no need to
-    /// read until nothing is left.
+    /// Returns when the request was due, once the answer is complete. Nothing can follow it, so the socket need not
+    /// be read until it is empty.
     fn receive(&mut self) -> Option<Instant> {
         let due = self.waits_since?;
         loop {
@@ -313,7 +312,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves one connection; each answer is what `answer` makes of the message.
+    /// Serves one connection; `answer` modifies each message.
     fn server(mut answer: impl FnMut(&mut [u8; MESSAGE]) + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound").to_string();
@@ -330,7 +329,7 @@ mod tests {
         address
     }
 
-    /// Stands still once, after so many messages.
+    /// Stalls once, after that many messages.
     fn server_that_stands_still() -> String {
         let mut count = 0;
         server(move |_| {
@@ -352,7 +351,7 @@ mod tests {
     fn all_that_would_have_been_asked_meanwhile_is_late() {
         let mut echo = tcp(&server_that_stands_still(), 1);
         let done = echo.at_rate(Duration::from_millis(500), 1_000);
-        // About a hundred of five hundred are due while it stands still.
+        // About a hundred of five hundred requests are due during the stall.
         assert!(done.requests > 300);
         assert!(done.latency.p99 > 80_000.0);
         echo.end();

@@ -1,10 +1,10 @@
 //! The load: `net-load <program> <work> <cores | one> <quiet | blocked> <rate> <warm-up ms> <measure ms> [tool]`.
 //!
-//! It starts the subject's program, asks it as fast as answers come or at a rate, and reads before and after
-//! what the program used. It has one thread.
+//! Starts the subject's program, sends requests in a closed loop or at a rate, and reads the program's resource usage
+//! before and after. It has one thread.
 //!
-//! Invariant: the last line of standard output is a measurement in JSON, whatever happens. An answer that
-//! is wrong or never comes is a failed measurement with its reason, never a fast one.
+//! Invariant: the last line of standard output is a measurement in JSON in every case. A wrong or missing answer is a
+//! failed measurement with its reason, never a fast one.
 
 mod churn;
 mod echo;
@@ -29,14 +29,14 @@ enum Pace {
     PerSecond(u32),
 }
 
-/// Something that asks a subject for so long and says what came back.
+/// Sends requests to a subject for a time and reports the answers.
 trait Driver {
     fn run(&mut self, program: &mut Program, duration: Duration, pace: Pace) -> Done;
-    /// After the last run: whether everything that was asked was answered.
+    /// After the last run: checks that every request was answered.
     fn end(&mut self) {}
 }
 
-/// Asks for nothing: the program does its work for itself.
+/// Sends no requests: the program does its work for itself.
 struct Itself;
 
 impl Driver for Itself {
@@ -114,7 +114,7 @@ fn main() {
     Measurement::of(&done, used, note).print();
 }
 
-/// A subject that puts off the task which blocks has less to bear than the others.
+/// A subject that delays the blocking task would have less to bear than the others.
 fn check_blocks(done: &Done, used: Usage) {
     let due = done.seconds / BLOCK_EVERY.as_secs_f64();
     let enough = due * 0.7 - 1.0;
@@ -125,7 +125,7 @@ fn check_blocks(done: &Done, used: Usage) {
     );
 }
 
-/// Here and in the program, which inherits it: each connection is a descriptor on both sides.
+/// In this process and in the program, which inherits the limit: each connection is a descriptor on both sides.
 fn raise_descriptors() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit that can be read");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("a limit that may be used up");

@@ -1,4 +1,4 @@
-//! What a cell found, as the lab reads it.
+//! The measurement of a cell, in the lab's format.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl Measurement {
     }
 }
 
-/// To six significant digits, as the lab keeps them.
+/// Rounds to six significant digits, as the lab does.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a number")
 }

@@ -1,4 +1,4 @@
-//! Requests that oha sends over connections that it keeps, and what it says of them.
+//! Requests that oha sends over keep-alive connections, and its report.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -70,7 +70,7 @@ impl Driver for Oha {
         assert!(errors.is_empty(), "requests failed: {errors:?}");
         let requests = found.status_code_distribution.get("200").copied();
         let requests = requests.unwrap_or_default();
-        // It keeps no bodies, only their length in all.
+        // It keeps no bodies, only their total length.
         let expected = requests * self.body.len() as u64;
         assert_eq!(found.summary.total_data, expected, "bytes of all bodies");
         let microseconds = |name: &str| found.latency_percentiles[name] * 1e6;

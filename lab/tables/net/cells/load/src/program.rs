@@ -59,7 +59,7 @@ impl Program {
 
     fn order<T: DeserializeOwned>(&mut self, order: &impl Serialize) -> T {
         let line = serde_json::to_string(order).expect("an order is written as JSON");
-        // Whether it is still there is seen by its answer.
+        // A missing answer shows that the program has ended.
         let _ = writeln!(self.orders, "{line}");
         self.next_answer()
     }
@@ -77,7 +77,7 @@ impl Program {
     }
 }
 
-/// It ends with the load, and has time to remove its files.
+/// The program ends when the load does, and has time to remove its files.
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.process.kill();

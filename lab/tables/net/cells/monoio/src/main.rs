@@ -1,7 +1,7 @@
 //! Echo over TCP and connection churn on monoio: `<program> <work> <cores> <quiet | blocked>`.
 //!
-//! As its documentation says: a runtime with io_uring on a thread for each core, each with a listener of its
-//! own for the same port, among which the system shares the connections.
+//! As its documentation says: a runtime with io_uring on a thread for each core, each with a listener of its own on
+//! the same port; the system distributes the connections among them.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
@@ -70,7 +70,7 @@ async fn serve(
     }
 }
 
-/// Until the other side is gone.
+/// Echoes until the other side closes.
 async fn echo(mut stream: TcpStream) {
     let mut buffer = Vec::with_capacity(1024);
     loop {
@@ -90,7 +90,7 @@ async fn echo(mut stream: TcpStream) {
 async fn echo_once(mut stream: TcpStream) {
     let (read, message) = stream.read_exact(vec![0; MESSAGE]).await;
     if read.is_ok() {
-        // The load sees by itself what does not arrive.
+        // The load detects missing answers itself.
         let _ = stream.write_all(message).await;
     }
 }

@@ -1,9 +1,9 @@
-//! What is sent and comes back.
+//! The echoed messages.
 
 /// Bytes of a message.
 pub const MESSAGE: usize = 64;
 
-/// No two messages of a connection are the same, and none is that of another connection.
+/// A message that differs from every other of its connection and of other connections.
 pub fn message(connection: u32, turn: u32) -> [u8; MESSAGE] {
     let mut message = [0x5a; MESSAGE];
     message[..4].copy_from_slice(&connection.to_le_bytes());

@@ -1,4 +1,4 @@
-//! How long requests took, each counted once when it was answered.
+//! The latencies of requests, each recorded when it was answered.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Percentiles {
 pub struct Latencies(Histogram<u64>);
 
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// A minute, in nanoseconds; what takes longer counts as that.
+/// A minute, in nanoseconds; longer times count as that.
 const LONGEST: u64 = 60_000_000_000;
 
 impl Default for Latencies {

@@ -1,10 +1,9 @@
-//! What the load and a subject's program say to each other, over the program's standard input and output.
+//! The protocol between the load and a subject's program, over the program's standard input and output.
 //!
-//! The program says in its first line how it is (`Greeting`). Then it obeys orders, a line each, and answers
-//! each with one line of JSON, until its standard input ends. Every line is an `Answer`: what went wrong, where
-//! it did.
+//! The first line of the program is a `Greeting`. Then it executes orders, one per line, and answers each with one
+//! line of JSON, until its standard input ends. Every line is an `Answer`, which may be an error.
 //!
-//! Invariant: a program that is not asked anything uses no processor time for this.
+//! Invariant: without an order, a program uses no processor time for the protocol.
 
 mod echoed;
 mod latencies;
@@ -21,32 +20,32 @@ pub use echoed::{MESSAGE, message};
 pub use latencies::{Latencies, Percentiles};
 pub use usage::{Blocks, Usage};
 
-/// How often a task blocks its worker where one does, and for how long.
+/// How often the blocking task blocks its worker, and for how long.
 pub const BLOCK_EVERY: Duration = Duration::from_millis(50);
 pub const BLOCK_FOR: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Greeting {
-    /// Listens at this address; none where the program itself is the one that asks.
+    /// Listens at this address; none if the program makes the requests itself.
     Ready {
         address: Option<String>,
         note: Option<String>,
     },
-    /// What it needs is not here.
+    /// A prerequisite is missing.
     Unavailable(String),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// What has been used so far: answered with a `Usage`.
+    /// Report the usage so far; the answer is a `Usage`.
     Use,
-    /// Do the work for so many milliseconds: answered with a `Done`.
+    /// Work for this many milliseconds; the answer is a `Done`.
     Work(u64),
 }
 
 pub type Answer<T> = Result<T, String>;
 
-/// Work that was done one request after the other.
+/// Requests made one after the other.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Done {
     pub requests: u64,
@@ -65,17 +64,17 @@ fn answer<T: Serialize>(what: &Answer<T>) -> io::Result<()> {
     output.flush()
 }
 
-/// A thread or a task that panics has failed the work, which a runtime alone would not say.
+/// Reports a panic of a thread or a task as a failure of the work, which a runtime alone would not do.
 pub fn end_by_panic() {
     panic::set_hook(Box::new(|what| {
         let message = what.payload_as_str().unwrap_or("it panicked");
-        // The load may be gone.
+        // The load may have ended.
         let _ = answer(&Answer::<()>::Err(message.to_owned()));
         process::exit(1);
     }));
 }
 
-/// Blocks this thread, and returns when the load is gone.
+/// Blocks this thread, and returns when the load has ended.
 pub fn obey(blocks: &Blocks, mut work: impl FnMut(Duration) -> Done) {
     for line in io::stdin().lock().lines() {
         let line = line.expect("the load writes lines");

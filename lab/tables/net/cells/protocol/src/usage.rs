@@ -1,4 +1,4 @@
-//! What a process has used: of the processors, in context switches, and how often its task has blocked.
+//! The resource usage of a process: processor time, context switches, and the number of blocks of its task.
 
 use std::ops::Sub;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// Of all threads of this process, without its children.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Usage {
-    /// In user mode and in the system, in microseconds.
+    /// User and system time, in microseconds.
     pub processor: i64,
-    /// A thread that waits, and one that is put off its core.
+    /// Voluntary and involuntary.
     pub switches: i64,
-    /// How often the task that blocks has done so.
+    /// The number of blocks of the blocking task.
     pub blocks: u64,
 }
 
@@ -42,7 +42,7 @@ impl Sub for Usage {
     }
 }
 
-/// Counts how often the task that blocks has done so.
+/// Counts the blocks of the blocking task.
 #[derive(Clone, Default)]
 pub struct Blocks(Arc<AtomicU64>);
 

@@ -1,14 +1,14 @@
 //! Work that a subject does for itself: tasks that each make one request after the other.
 //!
-//! Invariant: every request that was begun is counted and has been checked.
+//! Invariant: every request that has begun is counted and checked.
 
 use std::time::{Duration, Instant};
 
 use protocol::{Done, Latencies};
 
-/// Something that can be asked by several tasks at once.
+/// A target of requests that several tasks can use at once.
 pub(crate) trait Asked: Clone + Send + 'static {
-    /// Makes a request and checks its answer. Each task has a number of its own.
+    /// Makes a request and checks its answer. Each task has its own number.
     fn ask(&self, task: usize, turn: u64) -> impl Future<Output = ()> + Send;
 }
 

@@ -1,4 +1,4 @@
-//! Servers that send back what they were sent.
+//! Servers that echo.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) async fn unix(listener: UnixListener) {
     }
 }
 
-/// Until the other side is gone.
+/// Echoes until the other side closes.
 async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut buffer = [0; 1024];
     while let Ok(count) = stream.read(&mut buffer).await {
@@ -47,14 +47,14 @@ async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     }
 }
 
-/// Each connection sends one message and gets it back; then it is closed from here.
+/// Each connection sends one message and gets it back; then this side closes it.
 pub(crate) async fn churn(listener: TcpListener) {
     loop {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         tokio::spawn(async move {
             let mut buffer = [0; MESSAGE];
             if stream.read_exact(&mut buffer).await.is_ok() {
-                // The load sees by itself what does not arrive.
+                // The load detects missing answers itself.
                 let _ = stream.write_all(&buffer).await;
             }
         });

@@ -1,4 +1,4 @@
-//! Reading whole files, each task its own, which the system has in memory.
+//! Reads whole files from the system's cache, each task its own.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::fs;
 
 use crate::closed_loop::Asked;
 
-/// Tasks that read at the same time.
+/// The number of concurrent readers.
 pub(crate) const READERS: &str = "16";
 
 #[derive(Clone)]

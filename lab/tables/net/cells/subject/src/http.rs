@@ -1,4 +1,4 @@
-//! Web servers: hyper as its documentation builds one, and axum.
+//! Web servers: hyper as in its documentation, and axum.
 
 use std::convert::Infallible;
 
@@ -25,7 +25,7 @@ pub(crate) async fn plaintext(listener: TcpListener) {
         let (stream, _) = listener.accept().await.expect("a connection");
         stream.set_nodelay(true).expect("a socket that is open");
         tokio::spawn(async move {
-            // The load sees by itself what is not answered.
+            // The load detects missing answers itself.
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(stream), service_fn(answer))

@@ -1,7 +1,7 @@
 //! The work of a subject with Tokio's names: `<program> <work> <cores | one> <quiet | blocked> [address]`.
 //!
-//! Invariant: the thread that obeys the load is none of the runtime's, and everything else happens in
-//! tasks. What a subject gets wrong ends its process, and the load says so.
+//! Invariant: the thread that executes the load's orders does not belong to the runtime, and everything else happens
+//! in tasks. An error of a subject ends its process, and the load reports it.
 
 mod closed_loop;
 mod echo;
@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use runtime::Runtime;
 
 pub fn main() {
-    // A task that panics has failed the work, which a runtime alone would not say.
+    // Reports a panic of a task as a failure of the work, which a runtime alone would not do.
     protocol::end_by_panic();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

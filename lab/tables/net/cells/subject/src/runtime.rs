@@ -1,4 +1,4 @@
-//! The runtime that is measured, as its documentation builds it.
+//! The measured runtime, built as its documentation says.
 
 use std::thread;
 
@@ -7,11 +7,11 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::interval;
 
-/// Its tasks are all on its workers: the thread that made it waits outside.
+/// All tasks run on its workers: the thread that made it waits outside.
 pub(crate) struct Runtime(Handle);
 
 impl Runtime {
-    /// On a worker for each core, or on one thread that does everything.
+    /// With a worker for each core, or on one thread.
     pub(crate) fn new(workers: &str) -> Self {
         let mut builder = match workers {
             "cores" => Builder::new_multi_thread(),
@@ -26,7 +26,7 @@ impl Runtime {
         if workers == "one" {
             thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
         } else {
-            // It ends with the process.
+            // It lives until the process ends.
             std::mem::forget(runtime);
         }
         Self(handle)
@@ -36,7 +36,7 @@ impl Runtime {
         self.0.spawn(task);
     }
 
-    /// What a task returns.
+    /// Blocks until a task has ended. Returns its result.
     pub(crate) fn wait_for<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
@@ -49,7 +49,7 @@ impl Runtime {
     }
 }
 
-/// A turn that comes late is made up for, so that every subject is blocked equally often.
+/// A late block is made up for, so every subject is blocked equally often.
 pub(crate) async fn block_now_and_then(blocks: Blocks) {
     let mut interval = interval(BLOCK_EVERY);
     loop {

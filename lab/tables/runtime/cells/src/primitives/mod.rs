@@ -1,7 +1,7 @@
-//! What a test needs beside tasks: channels, locks and a way to yield, behind one trait, so that the same
-//! test is done with the same channels for all and with each runtime's own.
+//! The primitives that a test needs besides tasks: channels, locks and a yield, behind one trait, so that the same
+//! test runs with shared channels and with each runtime's own.
 //!
-//! Invariant: a method is one call of the primitive's own, so that nothing is measured but that.
+//! Invariant: a method is one call of the primitive, so nothing else is measured.
 
 mod futures;
 mod tokio;
@@ -14,11 +14,11 @@ pub(crate) trait Notify: Default + Send + Sync + 'static {
 
 pub(crate) trait Semaphore: Send + Sync + 'static {
     fn new(permits: usize) -> Self;
-    /// Takes a permit and gives it back.
+    /// Acquires a permit and releases it.
     fn turn(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// One value for many: the sending half of a broadcast or a watch.
+/// One value for many receivers: the sending half of a broadcast or a watch.
 pub(crate) trait Publisher: Send + Sync + 'static {
     type Subscriber: Subscriber;
     fn new() -> Self;
@@ -27,11 +27,11 @@ pub(crate) trait Publisher: Send + Sync + 'static {
 }
 
 pub(crate) trait Subscriber: Send + 'static {
-    /// Nothing more once the publisher is gone.
+    /// Returns `None` once the publisher is dropped.
     fn next(&mut self) -> impl Future<Output = Option<usize>> + Send;
 }
 
-/// The primitives that a test is done with.
+/// The primitives of a test.
 pub(crate) trait Primitives: 'static {
     type Notify: Notify;
     type Semaphore: Semaphore;
@@ -68,11 +68,11 @@ pub(crate) trait Primitives: 'static {
     fn yield_now() -> impl Future<Output = ()> + Send;
 }
 
-/// The document's: Tokio's broadcast, watch, notify and semaphore, the channels of `futures`, and a
-/// yield that wakes its own task.
+/// The document's: Tokio's broadcast, watch, notify and semaphore, the channels of `futures`, and a yield that wakes
+/// its own task.
 pub(crate) struct Shared;
 
-/// Each runtime's own. Nio has none, so that it uses the shared ones.
+/// Each runtime's own. Nio has none and uses the shared ones.
 #[cfg(not(feature = "nio"))]
 pub(crate) struct Native;
 #[cfg(feature = "nio")]

@@ -1,9 +1,9 @@
-//! Tokio's primitives, and those that have the same names and methods.
+//! Tokio's primitives, and those with the same names and methods.
 
 use super::{Notify, Publisher, Semaphore, Subscriber};
 
 const OPEN: &str = "nobody has closed the channel";
-/// The document's. More than are ever sent before all have received.
+/// The document's. Larger than the number of values ever in flight.
 const BROADCAST_CAPACITY: usize = 1_000;
 
 macro_rules! shared_as_well {

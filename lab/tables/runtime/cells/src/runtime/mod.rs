@@ -1,4 +1,4 @@
-//! The runtime that is measured, chosen by a feature, behind the same few names.
+//! The measured runtime, selected by a feature, behind common names.
 
 #[cfg(any(
     all(feature = "pointsman", feature = "tokio"),
@@ -23,18 +23,18 @@ pub(crate) use ::pointsman as subject;
 #[cfg(feature = "tokio")]
 pub(crate) use ::tokio as subject;
 
-/// What a runtime is built for, where that decides how it is built.
+/// The purpose of a runtime, where the document builds it accordingly.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The main thread waits inside `block_on`.
     Inside,
-    /// The main thread gives tasks from outside, and waits there too.
+    /// The main thread spawns tasks from outside, and waits outside too.
     Outside,
-    /// The document builds another runtime for its timers.
+    /// The document builds a different runtime for its timers.
     Timers,
 }
 
-/// The value of a task that has to end well.
+/// Returns the value of a task that must not fail.
 pub(crate) async fn joined<T>(handle: JoinHandle<T>) -> T {
     handle.await.expect("no task is cancelled")
 }

@@ -1,4 +1,4 @@
-//! Nio. Its timers do not move between threads, so what sleeps is a pinned task.
+//! Nio. Its timers do not move between threads, so a task that sleeps is pinned.
 
 use super::Purpose;
 use crate::form::Form;
@@ -37,7 +37,7 @@ impl Runtime {
         }
     }
 
-    /// From outside.
+    /// Spawns from outside the runtime.
     pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,

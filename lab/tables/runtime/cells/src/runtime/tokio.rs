@@ -1,4 +1,4 @@
-//! Tokio, and what has the same names.
+//! Tokio, and runtimes with the same names.
 
 use super::Purpose;
 use super::subject::runtime::{Builder, Runtime as Built};
@@ -11,7 +11,7 @@ pub(crate) use super::subject::time::{sleep, timeout};
 pub(crate) struct Runtime(Built);
 
 impl Runtime {
-    /// One worker is the thread that blocks. The document's timers run on workers of their own even then.
+    /// A single worker is the thread that blocks. The document's timers run on separate workers even then.
     pub(crate) fn new(form: Form, purpose: Purpose, workers: usize) -> Self {
         let as_published = form == Form::Published && purpose == Purpose::Timers;
         let has_workers = workers > 1 || as_published || purpose == Purpose::Outside;
@@ -33,7 +33,7 @@ impl Runtime {
         self.0.block_on(future)
     }
 
-    /// From outside.
+    /// Spawns from outside the runtime.
     pub(crate) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -43,7 +43,7 @@ impl Runtime {
     }
 }
 
-/// A task that may stay on one worker: tasks of this runtime may always move.
+/// Spawns a task that may stay on one worker; tasks of this runtime can always move.
 pub(crate) fn spawn_pinned<F, Made>(make: F) -> JoinHandle<Made::Output>
 where
     F: FnOnce() -> Made,

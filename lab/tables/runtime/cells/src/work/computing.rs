@@ -1,5 +1,5 @@
-//! Computing that takes a while: a number of steps, found once, and not a time. Two threads that share
-//! a core do not seem to do it twice as fast.
+//! Computing for a while: a number of steps, determined once, and not a time. Otherwise two threads that share a core
+//! would seem to do it twice as fast.
 
 use std::hint;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ pub(super) struct Computing {
 }
 
 impl Computing {
-    /// As many steps as fit into this time where nobody disturbs.
+    /// Determines the number of steps that fit into this time on an undisturbed core.
     pub(super) fn of(duration: Duration) -> Self {
         const TRIES: usize = 40;
         const STEPS: u64 = 50_000;
@@ -28,7 +28,7 @@ impl Computing {
         }
     }
 
-    /// Never inlined: what was counted has to be the same code as what is run.
+    /// Never inlined, so that the calibrated code is the code that runs.
     #[inline(never)]
     pub(super) fn run(self) {
         let mut number = 1_u64;

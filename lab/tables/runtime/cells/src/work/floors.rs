@@ -1,4 +1,4 @@
-//! The work that no runtime can avoid, with nothing around it.
+//! The work that no runtime can avoid, without a runtime.
 
 use std::collections::VecDeque;
 use std::hint;
@@ -61,7 +61,7 @@ fn sleeping_thread() -> Measurement {
         .with("p99", vec![quantile(&mut late, 0.99)])
 }
 
-/// Boxed futures that are polled where they are made.
+/// Boxed futures, polled by the thread that made them.
 fn polled(futures: usize, budget: &Budget) -> Measurement {
     sample(budget, Unit::Microseconds, |turns| {
         for _ in 0..turns {
@@ -79,7 +79,7 @@ fn polled(futures: usize, budget: &Budget) -> Measurement {
     })
 }
 
-/// What the receivers do with the values, on all cores, by threads that do not wait for each other.
+/// The receivers' work on the values, on all cores, by independent threads.
 fn worked(receivers: usize, budget: &Budget) -> Measurement {
     let threads = cores();
     sample(budget, Unit::Microseconds, |turns| {
@@ -97,7 +97,7 @@ fn worked(receivers: usize, budget: &Budget) -> Measurement {
     })
 }
 
-/// The messages go through a queue that nobody else knows.
+/// Passes the messages through a queue of one thread.
 fn queue(budget: &Budget) -> Measurement {
     sample(budget, Unit::Microseconds, |turns| {
         for _ in 0..turns {

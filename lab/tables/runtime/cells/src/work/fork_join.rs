@@ -1,4 +1,4 @@
-//! A few tasks that compute are spawned and awaited: `<by whom>/<tasks>x<microseconds>`.
+//! Spawns and awaits a few tasks that compute: `<by whom>/<tasks>x<microseconds>`.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
     })
 }
 
-/// What cannot be avoided: the cores share the tasks, and nothing else takes time.
+/// The lower bound: the cores share the tasks, without overhead.
 pub(super) fn possible(work: &str, budget: &Budget) -> Measurement {
     let (tasks, computing) = described(work);
     sample(budget, Unit::Microseconds, |turns| {
@@ -39,7 +39,7 @@ pub(super) fn possible(work: &str, budget: &Budget) -> Measurement {
     })
 }
 
-/// Of `4x300`.
+/// Parses `4x300`.
 fn described(work: &str) -> (usize, Computing) {
     let numbers = work
         .split_once('x')

@@ -1,8 +1,8 @@
-//! The work that a receiver does with each value: it writes ten random numbers into a string that grows.
+//! The work of a receiver on each value: it writes ten random numbers into a growing string.
 
 use std::fmt::Write;
 
-/// Numbers that look random, each the same in every run.
+/// Pseudo-random numbers, the same in every run.
 pub(super) struct Numbers(u64);
 
 impl Numbers {
@@ -10,7 +10,7 @@ impl Numbers {
         Self(0x9E37_79B9_7F4A_7C15 ^ (seed as u64 + 1))
     }
 
-    /// From 0 to 1.
+    /// Between 0 and 1.
     fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,7 +19,7 @@ impl Numbers {
     }
 }
 
-/// The sum of the bytes, so that none of it can be left out.
+/// Returns the sum of the bytes, so that no work can be optimised away.
 pub(super) fn work(numbers: &mut Numbers) -> u32 {
     let mut text = String::new();
     for position in 0..10 {

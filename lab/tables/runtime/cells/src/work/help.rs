@@ -1,4 +1,4 @@
-//! How soon a task runs, or a timer fires, while others keep their workers: by blocking or by computing.
+//! When a task runs, or a timer fires, while other tasks occupy their workers by blocking or computing.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
@@ -27,7 +27,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     }
 }
 
-/// Of 64 tasks on 4 workers one blocks its thread. The longest that another waits to run.
+/// Of 64 tasks on 4 workers one blocks its thread. Measures the longest wait of another.
 fn blocked_worker<P: Primitives>(form: Form) -> Measurement {
     const BLOCKER: usize = 16;
     const YIELDS: usize = 10;
@@ -59,7 +59,7 @@ fn blocked_worker<P: Primitives>(form: Form) -> Measurement {
     Measurement::new().with("longest", vec![milliseconds(longest)])
 }
 
-/// Of 64 tasks on 4 workers three block their threads until all others have run, or half a second.
+/// Of 64 tasks on 4 workers three block their threads until all others have run, or for half a second.
 fn blocked_neighbours(form: Form, budget: &Budget) -> Measurement {
     const BLOCKERS: [usize; 3] = [5, 25, 45];
     let runtime = Runtime::new(form, Purpose::Outside, WORKERS);
@@ -93,7 +93,7 @@ fn blocked_neighbours(form: Form, budget: &Budget) -> Measurement {
     Measurement::new().with("longest", vec![quantile(&mut longest, 0.5)])
 }
 
-/// A task spawns another and computes for a millisecond before it waits for it.
+/// A task spawns another and computes for a millisecond before it awaits it.
 fn computing_spawner(form: Form, budget: &Budget) -> Measurement {
     let computing = Computing::of(Duration::from_millis(1));
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
@@ -121,7 +121,7 @@ fn computing_spawner(form: Form, budget: &Budget) -> Measurement {
         .with("p99", vec![quantile(&mut waited, 0.99)])
 }
 
-/// `sleep(5 ms)` again and again, beside two tasks on two workers that compute for 5 ms between two yields.
+/// `sleep(5 ms)` in a loop, beside two tasks on two workers that compute for 5 ms between two yields.
 fn computing_neighbours<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
     const SLEEP: Duration = Duration::from_millis(5);
     let fewest = 20;

@@ -1,4 +1,4 @@
-//! What a runtime costs that has little to do: how long it takes to wake, and how often it does.
+//! The cost of a runtime with little to do: how long it takes to wake, and how often it does.
 
 use std::fs;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     }
 }
 
-/// From a notification by the main thread to the task that runs because of it.
+/// The time from a notification by the main thread until the notified task runs.
 fn wake_up<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
     let runtime = Runtime::new(form, Purpose::Outside, cores());
     let shared = Arc::new((P::Notify::default(), WokenAt::new()));
@@ -36,7 +36,7 @@ fn wake_up<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
     woken_at.latencies(budget, || notify.notify_one())
 }
 
-/// When a sleeper woke, for the one who woke it.
+/// When a sleeper woke, for the thread that wakes it.
 pub(super) struct WokenAt {
     origin: Instant,
     /// In nanoseconds since the origin; 0 while it sleeps.
@@ -57,7 +57,7 @@ impl WokenAt {
         self.at.store(self.now(), Release);
     }
 
-    /// Wakes again and again, each time after a pause in which everything falls asleep.
+    /// Wakes repeatedly, each time after a pause in which all threads fall asleep.
     pub(super) fn latencies(&self, budget: &Budget, wake: impl Fn()) -> Measurement {
         const PAUSE: Duration = Duration::from_micros(500);
         let started_at = Instant::now();
@@ -87,7 +87,7 @@ impl WokenAt {
     }
 }
 
-/// A task that sleeps for 100 ms again and again: what that costs in each second, while nothing else runs.
+/// A task that sleeps for 100 ms in a loop: its cost per second, while nothing else runs.
 fn interval(form: Form) -> Measurement {
     const PERIOD: Duration = Duration::from_millis(100);
     const TICKS: u32 = 20;
@@ -102,7 +102,7 @@ fn interval(form: Form) -> Measurement {
             .await;
         });
     };
-    // All threads are there, and at rest.
+    // By then all threads have started and are idle.
     ticks(1);
     let (processor, switches) = (processor_time(), context_switches());
     ticks(TICKS);
@@ -113,7 +113,7 @@ fn interval(form: Form) -> Measurement {
         .with("processor", vec![processor / seconds])
 }
 
-/// Of all threads of this process, voluntary or not.
+/// Context switches of all threads of this process, voluntary and involuntary.
 fn context_switches() -> f64 {
     let threads = fs::read_dir("/proc/self/task").expect("the system tells");
     threads

@@ -1,4 +1,4 @@
-//! What tasks and channels hold of the memory, and what stays behind when they are gone.
+//! The memory of tasks and channels, and what remains when they are gone.
 
 use std::fs;
 use std::future::poll_fn;
@@ -38,7 +38,7 @@ fn task_memory(form: Form) -> Measurement {
     Measurement::new().with("task", vec![bytes / TASKS as f64])
 }
 
-/// Spawns tasks that never end, and comes back when all have been polled.
+/// Spawns tasks that never end, and returns when all have been polled.
 async fn wait_for_ever(tasks: usize) {
     let polled = Arc::new(AtomicU64::new(0));
     for _ in 0..tasks {
@@ -47,7 +47,7 @@ async fn wait_for_ever(tasks: usize) {
             // ORDERING: pairs with the load below.
             polled.fetch_add(1, Release);
             drop(polled);
-            // A task that nobody can wake may be dropped, so each keeps its own waker.
+            // A runtime may drop a task without a waker, so each keeps its own.
             let mut waker = None;
             poll_fn(|cx| {
                 waker = Some(cx.waker().clone());
@@ -62,20 +62,20 @@ async fn wait_for_ever(tasks: usize) {
     }
 }
 
-/// A million tasks wait at once, are woken, and end: what the process holds then that it did not before.
+/// A million tasks wait at once, are woken and end. Measures the additional memory of the process afterwards.
 fn memory_after_a_peak<P: Primitives>(form: Form) -> Measurement {
     const TASKS: usize = 1_000_000;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     runtime.block_on(rise_and_fall::<P>(1_000));
     let before = resident_bytes();
     runtime.block_on(rise_and_fall::<P>(TASKS));
-    // Whoever gives memory back a moment later may do so.
+    // Leaves time to a runtime that frees memory later.
     thread::sleep(Duration::from_millis(200));
     let stays = resident_bytes() - before;
     Measurement::new().with("stays", vec![stays.max(0.0) / 1e6])
 }
 
-/// So many tasks wait at once before any of them ends.
+/// Runs tasks that all wait at once before any of them ends.
 async fn rise_and_fall<P: Primitives>(tasks: usize) {
     let shared = Arc::new((P::Notify::default(), AtomicU64::new(0), AtomicU64::new(0)));
     for _ in 0..tasks {
@@ -86,7 +86,7 @@ async fn rise_and_fall<P: Primitives>(tasks: usize) {
             let mut is_counted = false;
             poll_fn(|cx| {
                 let polled = woken.as_mut().poll(cx);
-                // Only now it is sure to be woken.
+                // From here on the task is certain to be woken.
                 if !replace(&mut is_counted, true) {
                     // ORDERING: pairs with the load below.
                     waiting.fetch_add(1, Release);
@@ -103,7 +103,7 @@ async fn rise_and_fall<P: Primitives>(tasks: usize) {
         joined(spawn(async {})).await;
     }
     notify.notify_waiters();
-    // Each task has dropped its part, and ended, but for a few instructions.
+    // Each task has dropped its share, and ended but for a few instructions.
     while ended.load(Relaxed) < tasks as u64 || Arc::strong_count(&shared) > 1 {
         joined(spawn(async {})).await;
     }
@@ -124,14 +124,14 @@ fn subscribed<C: Publisher>() -> (C, C::Subscriber) {
     (publisher, subscriber)
 }
 
-/// Of a channel with both its ends, and the place where they are kept.
+/// The memory of a channel with both ends, and of the slot that holds it.
 fn bytes_each<Channel>(make: impl Fn() -> Channel) -> f64 {
     const CHANNELS: usize = 20_000;
     drop(make());
     let before = resident_bytes();
     let channels: Vec<Channel> = (0..CHANNELS).map(|_| make()).collect();
     let bytes = resident_bytes() - before;
-    // Memory that was given back would be used again, and not be seen.
+    // Freed memory would be reused and escape the measurement.
     std::mem::forget(channels);
     bytes / CHANNELS as f64
 }

@@ -1,6 +1,6 @@
-//! What is measured: the document's suites, one file each, then what it leaves out.
+//! The tests: the document's suites, one file each, then what it leaves out.
 //!
-//! Invariant: a test checks its own result, and panics when it is not what it has to be.
+//! Invariant: a test checks its own result, and panics if it is wrong.
 
 mod computing;
 mod floors;
@@ -63,7 +63,7 @@ fn unknown(test: &str) -> ! {
     panic!("there is no test {test}")
 }
 
-/// Of `contention/500`.
+/// Parses the number in `contention/500`.
 fn last_number(test: &str) -> usize {
     let number = test
         .rsplit(['/', '_'])

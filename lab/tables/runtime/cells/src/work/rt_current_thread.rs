@@ -1,4 +1,4 @@
-//! One worker: a thousand tasks spawned by the future that the runtime blocks on.
+//! One worker: a thousand tasks spawned by the future passed to `block_on`.
 
 use super::unknown;
 use crate::form::Form;
@@ -32,7 +32,7 @@ pub(super) async fn spawn_and_join() {
     }
 }
 
-/// From now on there is always a task to run.
+/// From now on a task is always ready.
 fn keep_busy() {
     spawn(async { keep_busy() });
 }

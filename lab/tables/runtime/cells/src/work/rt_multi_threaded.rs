@@ -1,4 +1,4 @@
-//! Several workers, tasks from outside and from inside.
+//! Several workers, with tasks spawned from outside and from inside.
 
 use std::hint;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     })
 }
 
-/// Counts down; whoever is last tells the main thread.
+/// Counts down; the last task notifies the main thread.
 #[derive(Clone)]
 struct Countdown {
     left: Arc<AtomicUsize>,
@@ -145,7 +145,7 @@ async fn join_all(handles: Vec<JoinHandle<()>>) {
     }
 }
 
-/// The document yields as Tokio does, here alone.
+/// The document yields as Tokio does in this test only.
 async fn yield_and_spin<P: Primitives>(form: Form) {
     loop {
         if form == Form::Published {

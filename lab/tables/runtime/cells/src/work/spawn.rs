@@ -42,7 +42,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     })
 }
 
-/// The main thread spawns a thousand from the future that it blocks on, and awaits them.
+/// The main thread spawns a thousand tasks from the future passed to `block_on`, and awaits them.
 fn from_block_on(form: Form, budget: &Budget) -> Measurement {
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     sample(budget, Unit::Microseconds, |turns| {

@@ -1,4 +1,4 @@
-//! Blocking calls that do nothing, sixteen at a time from each of some tasks.
+//! Empty blocking calls, sixteen at a time from each of some tasks.
 
 use crate::form::{Form, cores};
 use crate::measurement::Measurement;
@@ -9,7 +9,7 @@ const BATCHES: usize = 100;
 const CALLS: usize = 16;
 
 pub(super) fn measure(form: Form, tasks: usize, budget: &Budget) -> Measurement {
-    // On one core, too, this is about workers and blocking threads.
+    // At least two, because the test is about workers and blocking threads on one core too.
     let mut runtime = Runtime::new(form, Purpose::Inside, cores().max(2));
     sample(budget, Unit::Microseconds, |turns| {
         for _ in 0..turns {

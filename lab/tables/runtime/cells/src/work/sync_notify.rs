@@ -1,4 +1,4 @@
-//! Tasks that wait to be notified, again and again, by a main thread that does not wait for them.
+//! Tasks that wait for notifications in a loop, from a main thread that does not wait for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

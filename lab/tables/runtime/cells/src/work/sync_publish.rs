@@ -1,4 +1,4 @@
-//! One value for many receivers, who all work on it before the next one comes: broadcast and watch.
+//! One value for many receivers, which all process it before the next one is sent: broadcast and watch.
 
 use std::hint;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) fn measure<P: Primitives, C: Publisher>(
     let mut runtime = Runtime::new(form, Purpose::Inside, form.workers(WORKERS));
     let channel = C::new();
     let working = Arc::new((AtomicUsize::new(0), P::Notify::default()));
-    // Made on this thread and before the first round, so that nobody misses a value.
+    // Created on this thread before the first round, so no receiver misses a value.
     let subscribers: Vec<_> = (0..receivers).map(|_| channel.subscribe()).collect();
     let for_receivers = Arc::clone(&working);
     runtime.block_on(async move {

@@ -1,4 +1,4 @@
-//! Six times a permit is taken and given back, with permits for all and with too few.
+//! Acquires and releases a permit six times, with permits for all and with too few.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,5 +1,4 @@
-//! Timers: the document's, which never get as far as the clock's wheel, and timers that are registered,
-//! cancelled and fired.
+//! Timers: the document's, which never reach the timer wheel, and timers that are registered, cancelled and fired.
 
 use std::hint;
 use std::time::Duration;
@@ -42,7 +41,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     })
 }
 
-/// A task that does so many.
+/// Spawns a task that runs this many timers.
 type Start = fn(u64) -> JoinHandle<u64>;
 
 fn ready_at_once(timers: u64) -> JoinHandle<u64> {
@@ -50,7 +49,7 @@ fn ready_at_once(timers: u64) -> JoinHandle<u64> {
         let mut done = 0;
         for _ in 0..timers {
             let found = timeout(SECOND, async { hint::black_box(1) }).await;
-            // A result here, an option there; both give what they hold.
+            // A `Result` in one runtime and an `Option` in the other; both iterate over the value.
             done += found.into_iter().sum::<u64>();
         }
         done
@@ -66,7 +65,7 @@ fn never_polled(timers: u64) -> JoinHandle<u64> {
     })
 }
 
-/// Each waits for one turn of the scheduler, so it is registered, and then dropped.
+/// Each waits for one turn of the scheduler, so it is registered, and is then dropped.
 fn cancelled<P: Primitives>(timers: u64) -> JoinHandle<u64> {
     spawn_pinned(move || async move {
         let mut done = 0;
@@ -78,7 +77,7 @@ fn cancelled<P: Primitives>(timers: u64) -> JoinHandle<u64> {
     })
 }
 
-/// A thousand tasks sleep for 1 to 20 ms. The wait is not counted, only what it takes of the processors.
+/// A thousand tasks sleep for 1 to 20 ms. Measures only the processor time, not the wait.
 fn fired(form: Form, budget: &Budget) -> Measurement {
     const TIMERS: usize = 1_000;
     let mut runtime = Runtime::new(form, Purpose::Timers, cores());

@@ -1,5 +1,4 @@
-//! How late timers fire. None may fire early, not even one that is made by a task that has worked for
-//! long without a pause.
+//! How late timers fire. None may fire early, not even a timer of a task that has just computed for a long time.
 
 use std::hint;
 use std::time::{Duration, Instant};
