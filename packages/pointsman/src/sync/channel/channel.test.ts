@@ -654,3 +654,45 @@ describe('bad input', () => {
     await expect(sendAll([1])).rejects.toThrow(TypeError);
   });
 });
+
+test('sendAll passes over receivers whose signal aborts in the same step', async () => {
+  const channel = new Channel<number>(0);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const others: Promise<number>[] = [];
+  // This listener runs before that of the receivers, which are still enqueued.
+  signal.addEventListener('abort', () => void channel.sendAll([1, 2]));
+  const leave = [0, 1].map(() => {
+    const leaves = channel.receive({ signal });
+    others.push(channel.receive());
+    return leaves;
+  });
+  controller.abort(gone);
+  for (const each of leave) await expect(each).rejects.toBe(gone);
+  expect(await Promise.all(others)).toEqual([1, 2]);
+});
+
+test('return of an iterator ends each next that waits', async () => {
+  const channel = new Channel<number>(0);
+  const iterator = channel[Symbol.asyncIterator]();
+  const nexts = [iterator.next(), iterator.next()];
+  await iterator.return?.();
+  for (const next of nexts) expect((await next).done).toBe(true);
+  expect(channel.waitingReceivers).toBe(0);
+});
+
+test('a slow loop holds back the source of sendAll', async () => {
+  const channel = new Channel<number>(2);
+  let made = 0;
+  const source = function* () {
+    for (;;) yield made++;
+  };
+  const sent = channel.sendAll(source()).catch((error) => error);
+  for await (const value of channel) {
+    await nextMacrotask();
+    expect(made - value).toBeLessThanOrEqual(4);
+    if (value === 20) break;
+  }
+  channel.abort(gone);
+  expect(await sent).toBe(gone);
+});

@@ -7,8 +7,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   type AcquireOptions,
   KeyedMutex,
-  KeyedSemaphore,
-  Mutex,
   type Permit,
   Semaphore,
   TimeoutError,
@@ -235,62 +233,6 @@ describe.each(ways)('%s', (_, createExit) => {
     await nextMacrotask();
     expect(drained).toEqual(['first', 'last']);
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  const everywhere: Record<
-    string,
-    (options: WaitOptions) => [free: Permit, wait: Promise<unknown>]
-  > = {
-    'Semaphore.run'(options) {
-      const semaphore = new Semaphore(1);
-      return [semaphore.tryAcquire() as Permit, semaphore.run(() => 'never', options)];
-    },
-    'Mutex.lock'(options) {
-      const mutex = new Mutex();
-      return [mutex.tryLock() as Permit, mutex.lock(options)];
-    },
-    'Mutex.run'(options) {
-      const mutex = new Mutex();
-      return [mutex.tryLock() as Permit, mutex.run(() => 'never', options)];
-    },
-    'Mutex.drain'(options) {
-      const mutex = new Mutex();
-      return [mutex.tryLock() as Permit, mutex.drain(options)];
-    },
-    'KeyedSemaphore.acquire'(options) {
-      const keyed = new KeyedSemaphore<string>(1);
-      return [keyed.tryAcquire('key') as Permit, keyed.acquire('key', options)];
-    },
-    'KeyedSemaphore.run'(options) {
-      const keyed = new KeyedSemaphore<string>(1);
-      return [keyed.tryAcquire('key') as Permit, keyed.run('key', () => 'never', options)];
-    },
-    'KeyedSemaphore.drain'(options) {
-      const keyed = new KeyedSemaphore<string>(1);
-      return [keyed.tryAcquire('key') as Permit, keyed.drain(options)];
-    },
-    'KeyedMutex.lock'(options) {
-      const keyed = new KeyedMutex<string>();
-      return [keyed.tryLock('key') as Permit, keyed.lock('key', options)];
-    },
-    'KeyedMutex.run'(options) {
-      const keyed = new KeyedMutex<string>();
-      return [keyed.tryLock('key') as Permit, keyed.run('key', () => 'never', options)];
-    },
-    'KeyedMutex.drain'(options) {
-      const keyed = new KeyedMutex<string>();
-      return [keyed.tryLock('key') as Permit, keyed.drain(options)];
-    },
-  };
-
-  test.each(Object.entries(everywhere))('of %s', async (_, start) => {
-    const exit = createExit();
-    const [held, wait] = start(exit.options);
-    await nextMacrotask();
-    exit.leave();
-    expect(exit.isReason(await wait.catch((error) => error))).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
-    held.release();
   });
 });
 
