@@ -72,7 +72,8 @@ export class Barrier {
         queue.reject(waiter.signal?.reason, waiter);
       }
     }
-    if (queue.length + 1 < this.size) return queue.enter(request, mustWait);
+    // `await` handles a rejection in this step; workerd reports it otherwise.
+    if (queue.length + 1 < this.size) return await queue.enter(request, mustWait);
     this.#queue = new WaitQueue(this.#label);
     queue.resolveAll({ isLeader: false });
     return queue.enter(request, { isLeader: true });

@@ -63,6 +63,7 @@ export class Latch {
   async wait(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Latch)) throw detached('wait');
     const request = readRequest(options);
-    return this.#queue.enter(request, this.#count > 0 ? mustWait : undefined);
+    // `await` handles a rejection in this step; workerd reports it otherwise.
+    await this.#queue.enter(request, this.#count > 0 ? mustWait : undefined);
   }
 }

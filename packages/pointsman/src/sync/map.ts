@@ -31,7 +31,7 @@ export interface Runner<Input, Output> {
 
 export interface Reading {
   readonly signal?: AbortSignal | undefined;
-  /** Whether results come in the order of their inputs, otherwise in the order in which they are ready. */
+  /** Whether results have the order of their inputs, otherwise in the order in which they are ready. */
   readonly ordered: boolean;
   /**
    * `stop`: the first error ends the map at once. `in-turn`: so does it when its turn to be read comes. `collect`: all

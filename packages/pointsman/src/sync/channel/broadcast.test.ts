@@ -44,7 +44,7 @@ test('each receiver sees each value that is sent after it has been subscribed', 
   expect([one.tryReceive(), other.tryReceive()]).toEqual([undefined, undefined]);
 });
 
-test('who lags is told once how many it missed, and goes on with the oldest kept', async () => {
+test('a lagging receiver gets one LaggedError with the number of missed values, then the oldest kept value', async () => {
   const broadcast = new Broadcast<number>(3, { name: 'prices' });
   const slow = broadcast.subscribe();
   const fast = broadcast.subscribe();
@@ -62,7 +62,7 @@ test('who lags is told once how many it missed, and goes on with the oldest kept
   expect(drain(fast)).toEqual(['missed 1', 1, 2, 3]);
 });
 
-test('waits on one receiver each get a value of their own; those who give up lose none', async () => {
+test('waits on one receiver each get a value of their own; waits that give up lose none', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const broadcast = new Broadcast<number>(3);
   const receiver = broadcast.subscribe();
@@ -88,7 +88,7 @@ test('waits on one receiver each get a value of their own; those who give up los
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('closed: what is kept can still be received, then receivers are told', async () => {
+test('closed: kept values can still be received, then receivers are rejected', async () => {
   const broadcast = new Broadcast<number>(3);
   const full = broadcast.subscribe();
   broadcast.send(1);
@@ -114,7 +114,7 @@ test('closed: what is kept can still be received, then receivers are told', asyn
   await expect(iterator.next()).rejects.toBe(gone);
 });
 
-test('a receiver that is closed leaves, with all who wait on it and what it had not received', async () => {
+test('closing a receiver ends its waits and drops the values that it had not received', async () => {
   const broadcast = new Broadcast<number>(3);
   const waiting = broadcast.subscribe();
   const wait = waiting.receive();

@@ -1,6 +1,6 @@
 /**
- * Random programs, compared call by call with a plain model of a channel: who is granted what in which order, what is
- * buffered, who waits. In one event loop each call takes effect in the step in which it is made, so a model that makes
+ * Random programs, compared call by call with a plain model of a channel: the grants and their order, the buffered
+ * values, the waiters. In one event loop each call takes effect in the step in which it is made, so a model that makes
  * the same calls in the same order is all that linearizability asks for.
  */
 import { nextMacrotask } from '@pointsman/spec';
@@ -19,7 +19,7 @@ afterEach(() => {
 type Policy = NonNullable<ChannelOptions['whenFull']>;
 type Answer = string;
 
-/** Somebody who waits in the model. */
+/** A waiter of the model. */
 interface Wait {
   readonly id: number;
   readonly kind: 'send' | 'receive' | 'next' | 'many';
@@ -215,7 +215,7 @@ class Pair {
     this.#check();
   }
 
-  /** Whoever this is leaves, in the way that is open to it. */
+  /** Ends a wait: by its signal, or by the end of its iterator. */
   leave(wait: Wait | undefined): void {
     if (wait === undefined || ![...this.model.senders, ...this.model.receivers].includes(wait)) {
       wait?.controller?.abort();
@@ -258,7 +258,7 @@ class Pair {
     expect(new Map([...this.#told].sort(([one], [other]) => one - other))).toEqual(
       new Map([...this.model.told].sort(([one], [other]) => one - other)),
     );
-    // A grant is told one microtask later, whoever was granted: so they are told in the order of the grants.
+    // Each grant settles its promise one microtask later, so the promises settle in the order of the grants.
     const order = this.model.order.filter((id) => this.#order.includes(id));
     expect(this.#order).toEqual(order);
   }

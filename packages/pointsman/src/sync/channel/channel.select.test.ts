@@ -1,6 +1,6 @@
 /**
- * Cases of a select on channels: exactly one takes effect, the others leave no trace, and nobody who could be served is
- * left waiting.
+ * Cases of a select on channels: exactly one takes effect, the others leave no trace, and no waiter that could be
+ * served is left waiting.
  */
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
@@ -126,7 +126,7 @@ test('selects that meet each other: each value that was sent is received, once',
         await scheduler.waitIdle();
         await nextMacrotask();
         await scheduler.waitIdle();
-        // Nobody waits who could be served by another: at most one select is left on both sides of a channel.
+        // No two waiters could serve each other: at most one select is left on both sides of a channel.
         for (const channel of channels) received.push(...(await leftIn(channel)));
         ends.abort();
         await Promise.all(all);
@@ -139,7 +139,7 @@ test('selects that meet each other: each value that was sent is received, once',
   );
 });
 
-/** What is buffered, without those who wait to send. */
+/** The buffered values, without those of waiting senders. */
 async function leftIn(channel: Channel<number>): Promise<number[]> {
   const values: number[] = [];
   while (channel.length > 0) {

@@ -32,7 +32,7 @@ test('the same value again is a change', async () => {
   expect(receiver.hasChanged).toBe(true);
 });
 
-test('all who wait, on any receiver, are told of a change; who gives up misses none', async () => {
+test('a change resolves all waits on all receivers; a wait that gives up misses none', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const watch = new Watch(0);
   const one = watch.subscribe();
@@ -80,7 +80,7 @@ test('an iterator gives the present value and then each latest', async () => {
   expect(seen).toEqual([0, 1, 2, 4]);
 });
 
-test('closed: the last value is still seen, then receivers are told', async () => {
+test('closed: the last value is still seen, then receivers are rejected', async () => {
   const watch = new Watch('a', { name: 'state' });
   const behind = watch.subscribe();
   watch.send('b');

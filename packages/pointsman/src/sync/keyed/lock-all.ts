@@ -168,7 +168,7 @@ export const lockAll = <Key>(
         resolve(new Locks(new Map([...keys].map((key, n) => [key, all[n] as Permit]))));
       },
       // A queue that rejects a part because its signal is over gives no reason.
-      (reason) => leave(reason ?? request.signal?.reason),
+      (reason) => leave(reason === undefined ? request.signal?.reason : reason),
     );
   });
 

@@ -1,90 +1,97 @@
-/** The async context, AsyncLocalStorage and async stack traces, is that of whoever waited. */
+/** The async context, in AsyncLocalStorage and in async stack traces, is that of the waiter. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import { KeyedMutex, Mutex, type Permit, Semaphore } from '../index.js';
+import { Channel, type Permit, Semaphore, type WaitOptions } from '../index.js';
+import { type Wait, waits } from './subjects.js';
 
 const storage = new AsyncLocalStorage<number>();
 const numbers = Array.from({ length: 50 }, (_, n) => n);
 
-/** Starts this in fifty contexts, and tells which context each of them saw. */
-async function contextsOf(start: (saw: () => void) => Promise<unknown>): Promise<unknown[]> {
-  const seen: unknown[] = numbers.map(() => 'nothing');
-  await Promise.all(
-    numbers.map((n) =>
-      storage.run(n, () =>
-        start(() => {
-          seen[n] = storage.getStore();
-        }),
-      ),
-    ),
-  );
-  return seen;
-}
-
-const given: [string, object | undefined][] = [
+const given: [string, WaitOptions | undefined][] = [
   ['without options', undefined],
   ['with options', { timeout: 60_000 }],
 ];
 
-describe.each(given)('AsyncLocalStorage, %s', (_, options) => {
-  test('after await', async () => {
-    const semaphore = new Semaphore(1);
-    const seen = await contextsOf(async (saw) => {
-      using _permit = await semaphore.acquire(options);
-      saw();
-    });
-    expect(seen).toEqual(numbers);
+/** Starts this in fifty contexts, ends all in another one, and returns the contexts after the waits. */
+async function contextsOf(start: () => Promise<unknown>, end: () => unknown): Promise<unknown[]> {
+  const see = () => storage.getStore();
+  const seen = numbers.map((n) =>
+    storage.run(n, async () => {
+      const wait = start();
+      const inCallback = wait.then(see, see);
+      await wait.catch(() => {});
+      return [see(), await inCallback];
+    }),
+  );
+  await nextMacrotask();
+  storage.run(-1, end);
+  return Promise.all(seen);
+}
+
+const own = numbers.map((n) => [n, n]);
+
+describe.each(Object.entries(waits))('%s', (_, create) => {
+  const make = (): Wait => create(numbers.length);
+
+  test.each(given)('after success, %s', async (_, options) => {
+    const { start, serve } = make();
+    expect(await contextsOf(() => start(options), serve)).toEqual(own);
   });
 
-  test('in the callback of then', async () => {
-    const semaphore = new Semaphore(1);
-    const seen = await contextsOf((saw) =>
-      semaphore.acquire(options).then((permit) => {
-        saw();
-        permit.release();
-      }),
+  test.each(given)('after an abort, %s', async (_, options) => {
+    const { start } = make();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const seen = contextsOf(
+      () => start({ ...options, signal }),
+      () => controller.abort(),
     );
-    expect(seen).toEqual(numbers);
+    expect(await seen).toEqual(own);
   });
 
-  test('in the callback of then, released by somebody with another context', async () => {
-    const semaphore = new Semaphore(10);
-    const held = await semaphore.acquire({ permits: 10 });
-    const seen = contextsOf((saw) =>
-      semaphore.acquire(options).then((permit) => {
-        saw();
-        permit.release();
-      }),
+  test.each(given)('after a close, %s', async (_, options) => {
+    const { start, close } = make();
+    if (close === undefined) return;
+    const seen = contextsOf(
+      () => start(options),
+      () => close('closed'),
     );
-    storage.run(-1, () => held.release());
-    expect(await seen).toEqual(numbers);
+    expect(await seen).toEqual(own);
   });
 
-  test('in a function that is run when its turn comes', async () => {
-    const semaphore = new Semaphore(1);
-    const seen = await contextsOf((saw) => semaphore.run(saw, options));
-    expect(seen).toEqual(numbers);
+  test('after a timeout', async () => {
+    const { start } = make();
+    expect(
+      await contextsOf(
+        () => start({ timeout: 1 }),
+        () => {},
+      ),
+    ).toEqual(own);
   });
+});
 
-  test('in an async function that is run when its turn comes', async () => {
+describe.each(given)('of a function that is run, %s', (_, options) => {
+  test.each([
+    ['at once', () => {}],
+    ['asynchronous', () => nextMacrotask()],
+  ])('when its turn comes, %s', async (_, pause) => {
     const semaphore = new Semaphore(3);
-    const seen = await contextsOf((saw) =>
-      semaphore.run(async () => {
-        await nextMacrotask();
-        saw();
-      }, options),
+    const seen: unknown[] = [];
+    await Promise.all(
+      numbers.map((n) =>
+        storage.run(n, () =>
+          semaphore.run(async () => {
+            await pause();
+            seen.push(storage.getStore());
+          }, options),
+        ),
+      ),
     );
     expect(seen).toEqual(numbers);
   });
 
-  test('after a run, whether it waited or not', async () => {
-    const semaphore = new Semaphore(1);
-    const seen = await contextsOf((saw) => semaphore.run(() => {}, options).then(saw));
-    expect(seen).toEqual(numbers);
-  });
-
-  test('in functions that are run one after the other', async () => {
+  test('without waiting', async () => {
     const semaphore = new Semaphore(1);
     const seen: unknown[] = [];
     for (const n of numbers) {
@@ -92,50 +99,20 @@ describe.each(given)('AsyncLocalStorage, %s', (_, options) => {
     }
     expect(seen).toEqual(numbers);
   });
+});
 
-  test('of the locks of a mutex and of keys', async () => {
-    const mutex = new Mutex();
-    expect(await contextsOf((saw) => mutex.run(saw, options))).toEqual(numbers);
-    const keyed = new KeyedMutex<string>();
-    const seen = contextsOf(async (saw) => {
-      using _lock = await keyed.lock('key', options);
-      saw();
-    });
-    expect(await seen).toEqual(numbers);
-  });
-
-  test('after a wait that was given up or closed', async () => {
-    const semaphore = new Semaphore(1);
-    await semaphore.acquire();
-    const controllers = numbers.map(() => new AbortController());
-    let index = 0;
-    const aborted = contextsOf((saw) =>
-      semaphore.acquire({ ...options, signal: controllers[index++]?.signal }).catch(saw),
-    );
-    storage.run(-1, () => {
-      for (const controller of controllers) controller.abort();
-    });
-    expect(await aborted).toEqual(numbers);
-    const closed = contextsOf((saw) => semaphore.acquire(options).catch(saw));
-    storage.run(-1, () => semaphore.close());
-    expect(await closed).toEqual(numbers);
-  });
-
-  test('after a drain', async () => {
-    const semaphore = new Semaphore(1);
-    const held = await semaphore.acquire();
-    const seen = contextsOf((saw) => semaphore.drain(options).then(saw));
-    storage.run(-1, () => held.release());
-    expect(await seen).toEqual(numbers);
-  });
-
-  test('after a timeout', async () => {
-    const semaphore = new Semaphore(1);
-    await semaphore.acquire();
-    expect(await contextsOf((saw) => semaphore.acquire({ timeout: 1 }).catch(saw))).toEqual(
-      numbers,
-    );
-  });
+test('of a loop over a channel', async () => {
+  const channel = new Channel<number>(1);
+  const seen: unknown[] = [];
+  const loops = [0, 1].map((n) =>
+    storage.run(n, async () => {
+      for await (const _ of channel) seen.push(storage.getStore());
+    }),
+  );
+  await storage.run(-1, () => channel.sendAll([1, 2, 3, 4]));
+  channel.close();
+  await Promise.all(loops);
+  expect(seen).toEqual([0, 1, 0, 1]);
 });
 
 describe.each(given)('async stack traces, %s', (_, options) => {
@@ -152,20 +129,20 @@ describe.each(given)('async stack traces, %s', (_, options) => {
     return 'did not fail';
   }
 
-  /** In the queue behind somebody who releases from elsewhere. */
-  function behindAnother(semaphore: Semaphore): void {
+  /** Holds the permit until another macrotask releases it. */
+  function holdForAWhile(semaphore: Semaphore): void {
     const held = semaphore.tryAcquire() as Permit;
     setImmediate(() => held.release());
   }
 
-  test.each(['free', 'taken'])('contain who acquired: %s', async (state) => {
+  test.each(['free', 'taken'])('contain the caller of acquire: %s', async (state) => {
     const semaphore = new Semaphore(1);
-    if (state === 'taken') behindAnother(semaphore);
-    const stack = await outermost(async function whoAcquires() {
+    if (state === 'taken') holdForAWhile(semaphore);
+    const stack = await outermost(async function acquires() {
       using _permit = await semaphore.acquire(options);
       await fails();
     });
-    expect(stack).toMatch(/at fails[\s\S]*whoAcquires[\s\S]*outermost/);
+    expect(stack).toMatch(/at fails[\s\S]*acquires[\s\S]*outermost/);
   });
 
   const moments: [string, () => unknown][] = [
@@ -177,16 +154,16 @@ describe.each(given)('async stack traces, %s', (_, options) => {
     ['free', 'taken'].flatMap((state) =>
       moments.map(([when, wait]) => [state, when, wait] as const),
     ),
-  )('contain who runs what fails: %s, %s', async (state, _, wait) => {
+  )('contain the caller of run: %s, %s', async (state, _, wait) => {
     const semaphore = new Semaphore(1);
-    if (state === 'taken') behindAnother(semaphore);
-    const stack = await outermost(async function whoRuns() {
-      await semaphore.run(async function whatIsRun() {
+    if (state === 'taken') holdForAWhile(semaphore);
+    const stack = await outermost(async function runs() {
+      await semaphore.run(async function isRun() {
         const waited = wait();
         if (waited !== undefined) await waited;
         await fails();
       }, options);
     });
-    expect(stack).toMatch(/at fails[\s\S]*whatIsRun[\s\S]*whoRuns[\s\S]*outermost/);
+    expect(stack).toMatch(/at fails[\s\S]*isRun[\s\S]*runs[\s\S]*outermost/);
   });
 });

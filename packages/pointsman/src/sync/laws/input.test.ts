@@ -1,6 +1,6 @@
 /**
  * Bad input, for every argument of every method: the error says which argument, what it was and what
- * was expected; it comes as a rejection from whatever returns a promise; and nothing has changed.
+ * was expected; a method that returns a promise rejects with it; and nothing has changed.
  */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test, vi } from 'vitest';
@@ -260,7 +260,7 @@ async function probe(subject: Subject, held: Permit[], granted: string[]): Promi
 
 describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) => {
   const methods = Object.keys(create().waits);
-  // drain takes what limits the wait, and nobody's permits or priority.
+  // drain takes the options that limit the wait, and no permits or priority.
   const pairs = methods.flatMap((method) =>
     known
       .filter((argument) => method !== 'drain' || ![permits, priority].includes(argument))
@@ -519,7 +519,7 @@ test('the edges of timeout and priority are good', async () => {
   expect(granted).toEqual(['first', 'longest', 'minus nothing', 'for ever', 'fraction', 'last']);
 });
 
-test('what has an error message of its own is told apart', () => {
+test('values of different kinds have different descriptions', () => {
   const semaphore = new Semaphore(1);
   const messages = [1n, '1', [1]].map(
     (value) => (thrownBy(() => semaphore.tryAcquire({ permits: value as never })) as Error).message,

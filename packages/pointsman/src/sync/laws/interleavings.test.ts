@@ -55,7 +55,7 @@ class Pair {
     this.#model = new ModelSemaphore(limit, this.#clock);
   }
 
-  /** The signals of those who wait. */
+  /** The signals of the waiters. */
   get signals(): readonly AbortSignal[] {
     return this.#model.observe().queue ?? [];
   }
@@ -150,7 +150,7 @@ class Pair {
     this.#check();
   }
 
-  /** Whoever is granted leaves, until nobody is left; then everybody knows what became of him. */
+  /** Releases each permit that is granted, until the semaphore is idle; then compares all outcomes. */
   async finish(): Promise<void> {
     for (let rounds = 0; !this.semaphore.idle; rounds++) {
       expect(rounds).toBeLessThan(1_000);
@@ -161,7 +161,7 @@ class Pair {
     await nextMacrotask();
     expect(this.semaphore.available).toBe(this.semaphore.limit);
     expect([vi.getTimerCount(), this.#clock.size]).toEqual([0, 0]);
-    // A rejection is told some microtasks later than a grant, so only grants have an order.
+    // A rejection settles some microtasks later than a grant, so only grants have an order.
     const grants = (told: Told) => told.filter(([, outcome]) => outcome === 'granted');
     const byId = (told: Told) => [...told].sort(([one], [other]) => one - other);
     expect(grants(this.#told)).toEqual(grants(this.#modelTold));
@@ -302,7 +302,7 @@ describe('a program', () => {
             const id = await asked;
             if (id === undefined) return;
             for (let n = 0; n < turns; n++) await turn(`${name} is inside`);
-            // Asking for more while holding: it is somebody else's turn first, or nobody's.
+            // A second request while it holds a permit: an earlier waiter goes first.
             const more = again && pair.ask(again);
             pair.release(id);
             const second = await more;
@@ -381,7 +381,7 @@ describe('a program', () => {
             if (job.end === 'return') return index;
             if (job.end === 'throw') throw index;
             const promise = work(job, index);
-            // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's
+            // biome-ignore lint/suspicious/noThenProperty: a foreign promise
             return job.end === 'thenable' ? { then: promise.then.bind(promise) } : promise;
           };
           const outcomes = await scheduler.waitFor(

@@ -1,173 +1,117 @@
-/** What an operation needs while it lasts is gone when it is over: listeners, timers and references. */
+/** A wait that is over leaves nothing: no listener, no timer, no place in a queue and no memory. */
 import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { nextMacrotask } from '@pointsman/spec';
-import { describe, expect, test } from 'vitest';
-import { KeyedMutex, KeyedSemaphore, Mutex, type Permit, Semaphore } from '../index.js';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  Condition,
+  KeyedMutex,
+  KeyedRwLock,
+  Mutex,
+  type Permit,
+  RwLock,
+  Semaphore,
+} from '../index.js';
+import { waits } from './subjects.js';
 
 const times = Array.from({ length: 8 }, (_, n) => n);
+const gone = new Error('gone');
 
-/** A wait on something that a signal can end, and the permit that keeps it waiting. */
-interface Scene {
-  readonly hold: () => Permit;
-  readonly wait: (options: { signal: AbortSignal; timeout?: number }) => Promise<unknown>;
-  readonly close?: () => void;
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+async function heapUsed(): Promise<number> {
+  await nextMacrotask();
+  collect();
+  return process.memoryUsage().heapUsed;
 }
 
-const scenes: Record<string, () => Scene> = {
-  'Semaphore.acquire'() {
-    const semaphore = new Semaphore(1);
-    return {
-      hold: () => semaphore.tryAcquire() as Permit,
-      wait: (options) => semaphore.acquire(options).then((permit) => permit.release()),
-      close: () => semaphore.close('closed'),
-    };
-  },
-  'Semaphore.run'() {
-    const semaphore = new Semaphore(1);
-    return {
-      hold: () => semaphore.tryAcquire() as Permit,
-      wait: (options) => semaphore.run(() => {}, options),
-      close: () => semaphore.close('closed'),
-    };
-  },
-  'Semaphore.drain'() {
-    const semaphore = new Semaphore(1);
-    return {
-      hold: () => semaphore.tryAcquire() as Permit,
-      wait: (options) => semaphore.drain(options),
-    };
-  },
-  'Mutex.lock'() {
-    const mutex = new Mutex();
-    return {
-      hold: () => mutex.tryLock() as Permit,
-      wait: (options) => mutex.lock({ ...options, owner: {} }).then((lock) => lock.release()),
-      close: () => mutex.close('closed'),
-    };
-  },
-  'KeyedMutex.lock'() {
-    const keyed = new KeyedMutex<string>();
-    return {
-      hold: () => keyed.tryLock('key') as Permit,
-      wait: (options) => keyed.lock('key', options).then((lock) => lock.release()),
-      close: () => keyed.close('closed'),
-    };
-  },
-  'KeyedSemaphore.acquire'() {
-    const keyed = new KeyedSemaphore<string>(1);
-    return {
-      hold: () => keyed.tryAcquire('key') as Permit,
-      wait: (options) => keyed.acquire('key', options).then((permit) => permit.release()),
-      close: () => keyed.close('closed'),
-    };
-  },
-  'KeyedSemaphore.drain'() {
-    const keyed = new KeyedSemaphore<string>(1);
-    return {
-      hold: () => keyed.tryAcquire('key') as Permit,
-      wait: (options) => keyed.drain(options),
-    };
-  },
-};
-
-describe.each(Object.entries(scenes))('%s leaves no listener and no timer', (_, create) => {
-  const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
-  const timers = () =>
-    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-
-  test('when it need not wait', async () => {
-    const { wait } = create();
-    const { signal } = new AbortController();
-    const before = timers();
-    for (const _ of times) await wait({ signal, timeout: 60_000 });
-    expect(listeners(signal)).toBe(0);
-    expect(timers()).toBe(before);
+describe.each(Object.entries(waits))('%s leaves no listener and no timer', (name, create) => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
 
-  test('when it has waited', async () => {
-    const { hold, wait } = create();
-    const { signal } = new AbortController();
-    const before = timers();
-    const held = hold();
-    const waits = times.map(() => wait({ signal, timeout: 60_000 }));
-    await nextMacrotask();
-    expect(listeners(signal)).toBe(1);
-    expect(timers()).toBe(before + times.length);
-    held.release();
-    await Promise.all(waits);
-    expect(listeners(signal)).toBe(0);
-    expect(timers()).toBe(before);
+  afterEach(() => {
+    vi.useRealTimers();
   });
 
-  test('when it was aborted', async () => {
-    const { hold, wait } = create();
+  /** Eight waits that share a signal, and what is left of them. */
+  async function scene(timeout = 60_000) {
+    const wait = create(times.length);
     const controller = new AbortController();
     const { signal } = controller;
-    const before = timers();
-    const held = hold();
-    const waits = Promise.allSettled(times.map(() => wait({ signal, timeout: 60_000 })));
+    const start = () => wait.start({ signal, timeout });
+    const left = () => [
+      getEventListeners(signal, 'abort').length,
+      vi.getTimerCount(),
+      wait.waiting?.() ?? 0,
+    ];
+    const waiting = Promise.allSettled(times.map(start));
     await nextMacrotask();
-    controller.abort();
-    expect(listeners(signal)).toBe(0);
-    expect(timers()).toBe(before);
-    expect(new Set((await waits).map(({ status }) => status))).toEqual(new Set(['rejected']));
-    held.release();
+    const reasons = async () => (await waiting).map((end) => 'reason' in end && end.reason);
+    return { wait, controller, start, left, reasons };
+  }
+
+  test('when it did not have to wait', async () => {
+    const wait = create(1);
+    if (wait.free === undefined) return;
+    const { signal } = new AbortController();
+    wait.free();
+    await wait.start({ signal, timeout: 60_000 });
+    expect([getEventListeners(signal, 'abort').length, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('when its time was over', async () => {
-    const { hold, wait } = create();
-    const { signal } = new AbortController();
-    const before = timers();
-    const held = hold();
-    for (const timeout of [0, 1]) {
-      const waits = await Promise.allSettled(times.map(() => wait({ signal, timeout })));
-      expect(new Set(waits.map(({ status }) => status))).toEqual(new Set(['rejected']));
-      expect(listeners(signal)).toBe(0);
-      expect(timers()).toBe(before);
+  test('when it succeeds', async () => {
+    const { wait, left, reasons } = await scene();
+    expect(left()).toEqual([1, times.length, wait.waiting ? times.length : 0]);
+    wait.serve();
+    expect(await reasons()).toEqual(times.map(() => false));
+    expect(left()).toEqual([0, 0, 0]);
+  });
+
+  test('when it is aborted', async () => {
+    const { controller, left, reasons } = await scene();
+    controller.abort(gone);
+    expect(left()).toEqual([0, 0, 0]);
+    for (const reason of await reasons()) expect(reason).toBe(gone);
+  });
+
+  test.each([0, 5])('when it times out after %d ms', async (timeout) => {
+    const { left, reasons } = await scene(timeout);
+    vi.advanceTimersByTime(timeout);
+    expect(left()).toEqual([0, 0, 0]);
+    for (const reason of await reasons()) expect(reason.name).toBe('TimeoutError');
+  });
+
+  test('when it is closed or refused', async () => {
+    const { wait, start, left, reasons } = await scene();
+    if (wait.close === undefined) {
+      wait.serve();
+      return;
     }
-    held.release();
+    wait.close(gone);
+    for (const reason of await reasons()) expect(reason).toBe(gone);
+    if (!name.endsWith('source')) await expect(start()).rejects.toBe(gone);
+    expect(left()).toEqual([0, 0, 0]);
   });
 
-  test('when it was closed or refused', async () => {
-    const { hold, wait, close } = create();
-    if (close === undefined) return;
-    const { signal } = new AbortController();
-    const before = timers();
-    const held = hold();
-    const waits = times.map(() => wait({ signal, timeout: 60_000 }));
-    close();
-    waits.push(wait({ signal, timeout: 60_000 }));
-    held.release();
-    waits.push(wait({ signal, timeout: 60_000 }));
-    for (const waiter of waits) await expect(waiter).rejects.toBe('closed');
-    expect(listeners(signal)).toBe(0);
-    expect(timers()).toBe(before);
-  });
-
-  test('when the input was bad', async () => {
-    const { hold, wait } = create();
-    const { signal } = new AbortController();
-    const before = timers();
+  test('when its options are invalid, whether it has to wait or not', async () => {
     for (const state of ['free', 'taken']) {
-      const held = state === 'taken' ? hold() : undefined;
-      await expect(wait({ signal, timeout: -1 })).rejects.toThrow(RangeError);
-      await expect(
-        wait({ signal: { aborted: false } as never, timeout: 60_000 }),
-      ).rejects.toThrow();
-      expect(listeners(signal)).toBe(0);
-      expect(timers()).toBe(before);
-      held?.release();
+      const wait = create(1);
+      if (state === 'free') wait.free?.();
+      const { signal } = new AbortController();
+      await expect(wait.start({ signal, timeout: -1 })).rejects.toThrow(RangeError);
+      const noSignal = { aborted: false } as never;
+      await expect(wait.start({ signal: noSignal, timeout: 60_000 })).rejects.toThrow('signal');
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+      expect([vi.getTimerCount(), wait.waiting?.() ?? 0]).toEqual([0, 0]);
     }
   });
 });
 
 describe('nothing is kept alive', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-
-  /** Whether what was used in there can be collected, though all else lives on. */
+  /** Whether the objects watched by `use` can be collected, while everything else is still in use. */
   async function isForgotten(
     use: (watch: (it: object) => void) => Promise<void>,
   ): Promise<boolean> {
@@ -236,32 +180,6 @@ describe('nothing is kept alive', () => {
     await before;
   });
 
-  test('by a semaphore in use: places in the line that many have left', async () => {
-    const semaphore = new Semaphore(1);
-    const held = await semaphore.acquire();
-    const front = semaphore.acquire();
-    const comeAndGo = async (count: number) => {
-      for (let n = 0; n < count; n += 1_000) {
-        const controller = new AbortController();
-        const { signal } = controller;
-        const waits = times.concat(Array(992)).map(() => semaphore.acquire({ signal }));
-        controller.abort('gone');
-        await Promise.allSettled(waits);
-      }
-      await nextMacrotask();
-      collect();
-      return process.memoryUsage().heapUsed;
-    };
-    await comeAndGo(20_000);
-    const before = await comeAndGo(1_000);
-    const after = await comeAndGo(200_000);
-    // A place takes eight bytes or more.
-    expect(after - before).toBeLessThan(800_000);
-    expect(semaphore.waiting).toBe(1);
-    held.release();
-    (await front).release();
-  });
-
   test('by an idle semaphore: the permits and the waiters that there were', async () => {
     const semaphore = new Semaphore(1);
     const permits = await isForgotten(async (watch) => {
@@ -307,7 +225,7 @@ describe('nothing is kept alive', () => {
     expect(permits[0]?.released).toBe(true);
   });
 
-  test('by a keyed mutex: a key that nobody holds', async () => {
+  test('by a keyed mutex: a key that is not in use', async () => {
     const keyed = new KeyedMutex<object>();
     const forgotten = await isForgotten(async (watch) => {
       const key = {};
@@ -319,3 +237,48 @@ describe('nothing is kept alive', () => {
     expect(keyed.keyCount).toBe(0);
   });
 });
+
+test('an idle lock keeps no permit and no owner', async () => {
+  const lock = new RwLock();
+  const mutex = new Mutex();
+  const condition = new Condition(mutex);
+  const watched: WeakRef<object>[] = [];
+  await (async () => {
+    const write = await lock.write();
+    const reader = lock.read();
+    const read = write.downgrade();
+    const owner = {};
+    const held = await mutex.lock({ owner });
+    const wait = condition.wait(held);
+    condition.notify();
+    await wait;
+    expect(mutex.owner).toBe(owner);
+    held.release();
+    for (const permit of [write, read, await reader]) {
+      permit.release();
+      watched.push(new WeakRef(permit));
+    }
+    watched.push(new WeakRef(held), new WeakRef(owner));
+  })();
+  await heapUsed();
+  await heapUsed();
+  expect(watched.map((each) => each.deref())).toEqual(watched.map(() => undefined));
+  expect([lock.idle, mutex.locked]).toEqual([true, false]);
+});
+
+test('a million keys leave no memory behind', async () => {
+  const keyed = new KeyedRwLock<number>();
+  const use = async (count: number) => {
+    for (let key = 0; key < count; key++) {
+      const read = keyed.tryRead(key);
+      const write = key % 8 === 0 ? keyed.write(key) : undefined;
+      read?.release();
+      if (write) (await write).release();
+    }
+    expect(keyed.keyCount).toBe(0);
+    return heapUsed();
+  };
+  const before = await use(10_000);
+  const after = await use(1_000_000);
+  expect(after - before).toBeLessThan(500_000);
+}, 60_000);

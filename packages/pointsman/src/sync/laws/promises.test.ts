@@ -5,51 +5,30 @@
  */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import {
-  type AcquireOptions,
-  KeyedMutex,
-  KeyedSemaphore,
-  Mutex,
-  type Permit,
-  Semaphore,
-} from '../index.js';
+import { type AcquireOptions, type Permit, Semaphore } from '../index.js';
+import { type Wait, waits } from './subjects.js';
 
-describe('every operation that waits returns a native promise', () => {
-  const semaphore = () => new Semaphore(1);
-  const taken = () => {
-    const semaphore = new Semaphore(1);
-    semaphore.tryAcquire();
-    return semaphore;
-  };
-  const closed = () => {
-    const semaphore = new Semaphore(1);
-    semaphore.close('closed');
-    return semaphore;
-  };
-  test.each<[string, () => Promise<unknown>]>([
-    ['acquire', () => semaphore().acquire()],
-    ['acquire with options', () => semaphore().acquire({})],
-    ['acquire that waits', () => taken().acquire()],
-    ['acquire that waits with options', () => taken().acquire({ priority: 1 })],
-    ['acquire that is refused', () => closed().acquire()],
-    ['acquire that is refused at once', () => taken().acquire({ timeout: 0 })],
-    ['run', () => semaphore().run(() => 'result')],
-    ['run of an async function', () => semaphore().run(async () => 'result')],
-    ['run that waits', () => taken().run(() => 'result')],
-    ['run that is refused', () => closed().run(() => 'result')],
-    ['drain', () => semaphore().drain()],
-    ['drain that waits', () => taken().drain()],
-    ['Mutex.lock', () => new Mutex().lock()],
-    ['Mutex.run', () => new Mutex().run(() => 'result')],
-    ['Mutex.drain', () => new Mutex().drain()],
-    ['KeyedMutex.lock', () => new KeyedMutex().lock('key')],
-    ['KeyedMutex.run', () => new KeyedMutex().run('key', () => 'result')],
-    ['KeyedMutex.drain', () => new KeyedMutex().drain()],
-    ['KeyedSemaphore.acquire', () => new KeyedSemaphore(1).acquire('key')],
-    ['KeyedSemaphore.run', () => new KeyedSemaphore(1).run('key', () => 'result')],
-    ['KeyedSemaphore.drain', () => new KeyedSemaphore(1).drain()],
-  ])('%s', (_, start) => {
-    const promise = start();
+describe.each(Object.entries(waits))('%s returns a native promise', (_, create) => {
+  test.each<[string, (wait: Wait) => Promise<unknown>]>([
+    ['when it waits', ({ start }) => start()],
+    ['when it waits with options', ({ start }) => start({})],
+    ['when it is refused', ({ start }) => start({ timeout: 0 })],
+    [
+      'when it need not wait',
+      ({ start, free }) => {
+        free?.();
+        return start();
+      },
+    ],
+    [
+      'when it is closed',
+      ({ start, close }) => {
+        close?.('closed');
+        return start();
+      },
+    ],
+  ])('%s', (_, end) => {
+    const promise = end(create(1));
     expect(Object.getPrototypeOf(promise)).toBe(Promise.prototype);
     // Older Nodes mark every promise by symbols of their own while a context is followed.
     expect(Reflect.ownKeys(promise)).toEqual(Reflect.ownKeys(new Promise(() => {})));
@@ -60,7 +39,7 @@ describe('every operation that waits returns a native promise', () => {
 });
 
 describe('continuations', () => {
-  /** One is in at a time: whoever entered calls `next` with what he was given. */
+  /** Admits one caller at a time; the caller that entered passes its result to `next`. */
   type Gate<Pass> = { enter: () => Promise<Pass>; next: (pass: Pass) => void };
 
   /** What a semaphore of 1 is compared with: bare promises that are resolved in turn. */

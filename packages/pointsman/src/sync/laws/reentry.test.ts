@@ -1,6 +1,6 @@
 /**
  * A grant to a case of a `select` tells its other cases to leave, and what they do about it (a listener of their
- * signal) runs in the middle of the grant. Whatever they call finds everything as it ought to be, and leaves it so.
+ * signal) runs in the middle of the grant. Each call that they make finds and leaves a consistent state.
  */
 import { expect, test } from 'vitest';
 import {
@@ -43,7 +43,7 @@ test('a notification that is given during another is kept', async () => {
   await notify.notified({ timeout: 0 });
 });
 
-test('who comes while all are notified waits for the next time', async () => {
+test('a wait that starts while all are notified waits for the next notification', async () => {
   const notify = new Notify();
   let later: Promise<void> | undefined;
   const { first } = await whenGranted(
@@ -118,7 +118,7 @@ test('the last change reaches those who waited, also if the watch is closed mean
   expect(await Promise.all(waits)).toEqual([1, 1]);
 });
 
-test('who asks for a change while it is told of one waits for the next', async () => {
+test('a wait for a change that starts during a change waits for the next one', async () => {
   const watch = new Watch(0);
   const receiver = watch.subscribe();
   let later: Promise<number> | undefined;
@@ -135,7 +135,7 @@ test('who asks for a change while it is told of one waits for the next', async (
   expect(await later).toBe(2);
 });
 
-test('no case wins for the sake of somebody who is about to be told of an abort', async () => {
+test('no case wins by a waiter whose signal has aborted', async () => {
   const channel = new Channel<number>(0);
   const controller = new AbortController();
   let send = (): Promise<void> => Promise.resolve();
@@ -163,7 +163,7 @@ test('no case wins for the sake of somebody who is about to be told of an abort'
   expect(await first).toEqual({ key: 'received', value: 2 });
 });
 
-test('who is told what it has missed has won', async () => {
+test('a case that rejects with a LaggedError has won', async () => {
   const broadcast = new Broadcast<number>(1);
   const receiver = broadcast.subscribe();
   broadcast.send(1);

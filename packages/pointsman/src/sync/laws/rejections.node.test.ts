@@ -1,7 +1,16 @@
-/** Each rejection that nobody handles is reported once, as the error it is, and no other is. */
+/** Each unhandled rejection is reported once, with its reason; a handled one is not reported. */
 import { nextMacrotask } from '@pointsman/spec';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ClosedError, KeyedMutex, Mutex, Semaphore, TimeoutError } from '../index.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  Broadcast,
+  Channel,
+  ClosedError,
+  KeyedMutex,
+  Mutex,
+  Semaphore,
+  TimeoutError,
+} from '../index.js';
+import { type Wait, waits } from './subjects.js';
 
 const event = 'unhandledRejection';
 let reported: { reason: unknown; promise: Promise<unknown> }[];
@@ -21,64 +30,71 @@ afterEach(() => {
 });
 
 async function reports(): Promise<unknown[]> {
+  // A timeout of 0 may take a timer, which fires before this one.
+  await new Promise((resolve) => setTimeout(resolve, 1));
   await nextMacrotask();
   await nextMacrotask();
   return reported.map(({ reason }) => reason);
 }
 
-/** Each way to be rejected, with and without a queue. */
-const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }][] = [
+/** The ways in which any wait can be rejected. */
+const endings: [
+  string,
+  (wait: Wait) => { promise: Promise<unknown>; reason: unknown } | undefined,
+][] = [
   [
-    'bad input',
-    () => {
-      const promise = new Semaphore(1).acquire({ permits: 2 });
-      return { promise, reason: expect.any(RangeError) };
-    },
+    'invalid options',
+    ({ start }) => ({ promise: start({ timeout: -1 }), reason: expect.any(RangeError) }),
   ],
   [
     'a signal that has aborted',
-    () => {
-      const promise = new Semaphore(1).acquire({ signal: AbortSignal.abort('aborted') });
-      return { promise, reason: 'aborted' };
-    },
+    ({ start }) => ({
+      promise: start({ signal: AbortSignal.abort('aborted') }),
+      reason: 'aborted',
+    }),
   ],
   [
     'an abort',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.tryAcquire();
+    ({ start }) => {
       const controller = new AbortController();
-      const promise = semaphore.acquire({ signal: controller.signal });
+      const promise = start({ signal: controller.signal });
       controller.abort('aborted');
       return { promise, reason: 'aborted' };
     },
   ],
   [
     'a timeout of 0',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.tryAcquire();
-      return { promise: semaphore.acquire({ timeout: 0 }), reason: expect.any(TimeoutError) };
-    },
+    ({ start }) => ({ promise: start({ timeout: 0 }), reason: expect.any(TimeoutError) }),
   ],
   [
     'a close',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.tryAcquire();
-      const promise = semaphore.acquire();
-      semaphore.close('closed');
+    ({ start, close }) => {
+      if (close === undefined) return;
+      const promise = start();
+      close('closed');
       return { promise, reason: 'closed' };
     },
   ],
-  [
-    'what is closed',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.close('closed');
-      return { promise: semaphore.acquire(), reason: 'closed' };
-    },
-  ],
+];
+
+describe.each(Object.entries(waits))('%s', (_, create) => {
+  test.each(endings)('%s: reported once if it is not handled', async (_, end) => {
+    const rejection = end(create(1));
+    if (rejection === undefined) return;
+    expect(await reports()).toEqual([rejection.reason]);
+    expect(reported[0]?.promise).toBe(rejection.promise);
+  });
+
+  test.each(endings)('%s: not reported if it is handled', async (_, end) => {
+    const rejection = end(create(1));
+    if (rejection === undefined) return;
+    await expect(rejection.promise).rejects.toEqual(rejection.reason);
+    expect(await reports()).toEqual([]);
+  });
+});
+
+/** The ways in which an operation of one primitive can be rejected. */
+const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }][] = [
   [
     'a limit that was lowered',
     () => {
@@ -116,15 +132,7 @@ const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }]
     },
   ],
   [
-    'a run that is refused',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.close('closed');
-      return { promise: semaphore.run(() => {}), reason: 'closed' };
-    },
-  ],
-  [
-    'a lock asked for again',
+    'a lock that its owner requests again',
     () => {
       const mutex = new Mutex();
       mutex.tryLock({ owner: 'me' });
@@ -134,31 +142,15 @@ const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }]
       };
     },
   ],
-  [
-    'a key that is refused',
-    () => {
-      const keyed = new KeyedMutex<string>();
-      keyed.close('closed');
-      return { promise: keyed.lock('key'), reason: 'closed' };
-    },
-  ],
-  [
-    'a drain that was given up',
-    () => {
-      const semaphore = new Semaphore(1);
-      semaphore.tryAcquire();
-      return { promise: semaphore.drain({ timeout: 0 }), reason: expect.any(TimeoutError) };
-    },
-  ],
 ];
 
-test.each(rejections)('%s: reported once if nobody handles it', async (_, reject) => {
+test.each(rejections)('%s: reported once if it is not handled', async (_, reject) => {
   const { promise, reason } = reject();
   expect(await reports()).toEqual([reason]);
   expect(reported[0]?.promise).toBe(promise);
 });
 
-test.each(rejections)('%s: not reported if somebody handles it', async (_, reject) => {
+test.each(rejections)('%s: not reported if it is handled', async (_, reject) => {
   const { promise, reason } = reject();
   const caught: unknown[] = [];
   promise.catch((error) => caught.push(error));
@@ -166,16 +158,14 @@ test.each(rejections)('%s: not reported if somebody handles it', async (_, rejec
   expect(caught).toEqual([reason]);
 });
 
-test('a timeout: reported once if nobody handles it', async () => {
+test('a timeout: reported once if it is not handled', async () => {
   const semaphore = new Semaphore(1);
   semaphore.tryAcquire();
   void semaphore.acquire({ timeout: 1 });
-  // Armed after the first, with the same delay: it fires after it.
-  await new Promise((resolve) => setTimeout(resolve, 1));
   expect(await reports()).toEqual([expect.any(TimeoutError)]);
 });
 
-test('close: reported for those waiters that nobody handles, and once for each', async () => {
+test('close: reported once for each waiter that is not handled', async () => {
   const semaphore = new Semaphore(1);
   semaphore.tryAcquire();
   const handled = [semaphore.acquire(), semaphore.acquire({}), semaphore.run(() => {})];
@@ -190,8 +180,17 @@ test('close: reported for those waiters that nobody handles, and once for each',
 test('close without waiters: nothing is reported', async () => {
   const semaphore = new Semaphore(1);
   semaphore.tryAcquire();
-  semaphore.close(new Error('nobody was there'));
+  semaphore.close(new Error('closed'));
   new Semaphore(1).close();
-  new KeyedMutex<string>().close(new Error('nobody was there'));
+  new KeyedMutex<string>().close(new Error('closed'));
+  new Channel(0).close(new Error('closed'));
+  new Broadcast(1).close(new Error('closed'));
+  expect(await reports()).toEqual([]);
+});
+
+test('the end of an iterator that waits: nothing is reported', async () => {
+  const iterator = new Channel<number>(0)[Symbol.asyncIterator]();
+  void iterator.next();
+  await iterator.return?.();
   expect(await reports()).toEqual([]);
 });

@@ -8,100 +8,15 @@ import {
   Condition,
   KeyedMutex,
   KeyedRwLock,
-  KeyedSemaphore,
   Limiter,
   Mutex,
   type Permit,
   RwLock,
   Semaphore,
   TimeoutError,
-  type WaitOptions,
   type WritePermit,
 } from '../index.js';
-
-interface Drainable {
-  readonly closed: boolean;
-  readonly waiting: number;
-  drain(options?: WaitOptions): Promise<void>;
-  shutdown(options?: WaitOptions): Promise<void>;
-  close(reason?: unknown): void;
-  cancel(reason?: unknown): void;
-  [asyncDispose](): Promise<void>;
-}
-
-interface Subject {
-  readonly object: Drainable;
-  /** Requests exclude each other. */
-  request(options?: WaitOptions): Promise<Permit>;
-  tries(): Permit | undefined;
-}
-
-const makers: [string, (name?: string) => Subject][] = [
-  [
-    'Semaphore',
-    (name) => {
-      const object = new Semaphore(1, { name });
-      return { object, request: (o) => object.acquire(o), tries: () => object.tryAcquire() };
-    },
-  ],
-  [
-    'Mutex',
-    (name) => {
-      const object = new Mutex({ name });
-      return { object, request: (o) => object.lock(o), tries: () => object.tryLock() };
-    },
-  ],
-  [
-    'RwLock',
-    (name) => {
-      const object = new RwLock({ name });
-      return { object, request: (o) => object.write(o), tries: () => object.tryWrite() };
-    },
-  ],
-  [
-    'KeyedSemaphore',
-    (name) => {
-      const object = new KeyedSemaphore<string>(1, { name });
-      return {
-        object,
-        request: (o) => object.acquire('k', o),
-        tries: () => object.tryAcquire('k'),
-      };
-    },
-  ],
-  [
-    'KeyedMutex',
-    (name) => {
-      const object = new KeyedMutex<string>({ name });
-      return { object, request: (o) => object.lock('k', o), tries: () => object.tryLock('k') };
-    },
-  ],
-  [
-    'KeyedMutex, several keys',
-    (name) => {
-      const object = new KeyedMutex<string>({ name });
-      return {
-        object,
-        request: (o) => object.lockAll(['k', 'l'], o),
-        tries: () => object.tryLockAll(['k', 'l']),
-      };
-    },
-  ],
-  [
-    'KeyedRwLock',
-    (name) => {
-      const object = new KeyedRwLock<string>({ name });
-      return { object, request: (o) => object.write('k', o), tries: () => object.tryWrite('k') };
-    },
-  ],
-  [
-    'Limiter',
-    (name) => {
-      const object = new Limiter({ concurrency: 1, name });
-      return { object, request: (o) => object.acquire(o), tries: () => object.tryAcquire() };
-    },
-  ],
-];
+import { holders } from './subjects.js';
 
 /** Whether a promise has settled once everything that is ready has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -114,7 +29,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-describe.each(makers)('%s', (_, make) => {
+describe.each(Object.entries(holders))('%s', (_, make) => {
   test('refuses new requests, serves those that wait, and resolves when all permits are released', async () => {
     const { object, request, tries } = make();
     const first = await request();

@@ -82,7 +82,8 @@ export class Condition {
     const queue = this.#queue;
     const notified = queue.insert(request);
     // Refused at once: the lock is not released.
-    if (!request.chunk) return notified;
+    // `await` handles a rejection in this step; workerd reports it otherwise.
+    if (!request.chunk) return await notified;
 
     const owner = semaphore._owner;
     const waits = this.#mutex._conditionWaits;

@@ -1,14 +1,7 @@
 /** What a mutex adds to a semaphore of one permit: owners, `assertHeldBy`, and its own methods. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import {
-  ClosedError,
-  KeyedMutex,
-  Mutex,
-  type Permit,
-  ReentrancyError,
-  Semaphore,
-} from '../index.js';
+import { KeyedMutex, Mutex, type Permit, ReentrancyError, Semaphore } from '../index.js';
 
 describe('lock', () => {
   test('has one holder at a time, in order', async () => {
@@ -381,52 +374,5 @@ describe('assertHeldBy', () => {
     for (const wrong of garbage) {
       expect(() => mutex.assertHeldBy(wrong as never)).toThrow(TypeError);
     }
-  });
-});
-
-describe('drain and close', () => {
-  test('drain waits until the lock is free', async () => {
-    const mutex = new Mutex();
-    await mutex.drain();
-    const log: string[] = [];
-    const runs = [1, 2].map((n) => mutex.run(() => log.push(`run ${n}`)));
-    await mutex.drain();
-    log.push('drained');
-    await Promise.all(runs);
-    expect(log).toEqual(['run 1', 'run 2', 'drained']);
-    const owned = await mutex.lock({ owner: 'ann' });
-    const drain = mutex.drain();
-    owned.release();
-    await drain;
-  });
-
-  test('close rejects the waiters; the holder keeps the lock', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock();
-    const waiters = [mutex.lock(), mutex.lock({ owner: 'ann' }), mutex.run(() => 'never')];
-    mutex.close();
-    expect(mutex.closed).toBe(true);
-    expect(mutex.waiting).toBe(0);
-    for (const waiter of waiters) await expect(waiter).rejects.toThrow(ClosedError);
-    expect(mutex.locked).toBe(true);
-    mutex.assertHeldBy(lock);
-    lock.release();
-    expect(mutex.locked).toBe(false);
-    await expect(mutex.lock()).rejects.toThrow(ClosedError);
-    await expect(mutex.lock({})).rejects.toThrow(ClosedError);
-    expect(() => mutex.tryLock()).toThrow(ClosedError);
-  });
-
-  test('close rejects with any reason, or with a ClosedError', async () => {
-    for (const reason of [new Error('why'), null, 0, '', false]) {
-      const mutex = new Mutex();
-      mutex.close(reason);
-      mutex.close('second');
-      await expect(mutex.lock()).rejects.toBe(reason);
-    }
-    const mutex = new Mutex();
-    expect(mutex.closed).toBe(false);
-    mutex.close(undefined);
-    await expect(mutex.lock()).rejects.toThrow(ClosedError);
   });
 });

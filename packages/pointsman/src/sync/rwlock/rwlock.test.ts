@@ -506,56 +506,6 @@ describe('giving up', () => {
   });
 });
 
-describe('closing', () => {
-  test('close rejects waiting and later requests; held permits stay valid', async () => {
-    const lock = new RwLock({ name: 'index' });
-    const held = await lock.write();
-    const waiters = [lock.read(), lock.write(), lock.runRead(() => {}), lock.drain()];
-    lock.close();
-    lock.close('again');
-    expect([lock.closed, lock.writing, lock.waiting]).toEqual([true, true, 0]);
-    for (const waiter of waiters.slice(0, 3)) await expect(waiter).rejects.toThrow(ClosedError);
-    await expect(lock.read()).rejects.toThrow('index: the primitive is closed');
-    await expect(lock.write({ timeout: 0 })).rejects.toThrow(ClosedError);
-    expect(() => lock.tryRead()).toThrow(ClosedError);
-    expect(() => lock.tryWrite()).toThrow(ClosedError);
-    const read = held.downgrade();
-    expect(lock.readers).toBe(1);
-    read.release();
-    await waiters[3];
-  });
-
-  test('cancel rejects all waiters; the lock stays open', async () => {
-    const lock = new RwLock();
-    const held = await lock.read();
-    const waiters = [lock.write(), lock.read()];
-    lock.cancel('not now');
-    for (const waiter of waiters) await expect(waiter).rejects.toBe('not now');
-    (await lock.read()).release();
-    held.release();
-    expect(lock.idle).toBe(true);
-  });
-
-  test('drain waits for holders and waiters', async () => {
-    const lock = new RwLock();
-    await lock.drain();
-    const held = await lock.write();
-    let drained = false;
-    const drain = lock.drain().then(() => {
-      drained = true;
-    });
-    const reader = lock.read();
-    held.release();
-    await nextMacrotask();
-    expect(drained).toBe(false);
-    (await reader).release();
-    await drain;
-    const writer = await lock.write();
-    await expect(lock.drain({ timeout: 0 })).rejects.toThrow('timed out');
-    writer.release();
-  });
-});
-
 describe('maxWaiting', () => {
   test('bounds readers and writers together', async () => {
     const lock = new RwLock({ maxWaiting: 2, name: 'index' });

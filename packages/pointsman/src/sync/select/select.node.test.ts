@@ -10,7 +10,7 @@ import { Channel } from '../channel/channel.js';
 import { Semaphore } from '../semaphore/semaphore.js';
 import { select } from './select.js';
 
-test('the context is that of whoever selects, in its cases and after it', async () => {
+test('the context is that of the caller of select, in its cases and after it', async () => {
   const storage = new AsyncLocalStorage<number>();
   const semaphore = new Semaphore(0);
   let resolve = () => {};

@@ -38,7 +38,7 @@ test('the value is that of the case with the key', async () => {
   }
 });
 
-test('a case is told its signal, and may be passed on as options', () => {
+test('a case gets its signal, which can be passed on as options', () => {
   void select({
     one: (only) => {
       expectTypeOf(only).toEqualTypeOf<{ readonly signal: AbortSignal }>();

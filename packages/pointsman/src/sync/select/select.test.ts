@@ -1,4 +1,4 @@
-/** The first of several waits: exactly one takes effect, whatever they race with. */
+/** The first of several waits: exactly one takes effect, in any race. */
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -292,7 +292,7 @@ describe('exactly one', () => {
     expect([a.waiting, b.waiting, a.available, b.available]).toEqual([0, 0, 0, 0]);
   });
 
-  test('of a grant and an abort of the whole in the same step, whichever is first', async () => {
+  test('of a grant and an abort of the whole in the same step, in both orders', async () => {
     for (const abortsFirst of [true, false]) {
       const semaphore = new Semaphore(0);
       const controller = new AbortController();
@@ -337,7 +337,7 @@ describe('what loses', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('as a promise that was given as it is, whose value still belongs to whoever gave it', async () => {
+  test('as a promise, whose value still belongs to the caller', async () => {
     const { promise, resolve } = deferred<object>();
     expect((await select({ promise, now: () => 1 })).key).toBe('now');
     const disposed = vi.fn();
@@ -347,7 +347,7 @@ describe('what loses', () => {
     expect((await select({ promise })).key).toBe('promise');
   });
 
-  test('by a rejection, of which nobody hears', async () => {
+  test('by a rejection, which is not reported', async () => {
     const failing = foreign<never>();
     const first = select({ failing: failing.operation, late: 10 });
     await vi.advanceTimersByTimeAsync(10);
@@ -355,7 +355,7 @@ describe('what loses', () => {
     await nextMacrotask();
   });
 
-  test('is told the reason by the signal before it is sent away', async () => {
+  test('finds the reason in its signal before it leaves', async () => {
     const semaphore = new Semaphore(0);
     const reasons: unknown[] = [];
     const first = select({
@@ -369,7 +369,7 @@ describe('what loses', () => {
 });
 
 describe('the signal of a case', () => {
-  test('is one of the platform for whoever reads it, and always the same', async () => {
+  test('is one of the platform when it is read, and always the same', async () => {
     const semaphore = new Semaphore(0);
     const seen: AbortSignal[] = [];
     const first = select(
@@ -396,7 +396,7 @@ describe('the signal of a case', () => {
     expect((await first).key).toBe('permit');
   });
 
-  test('has aborted for whoever reads it first after the case has lost', async () => {
+  test('has aborted if it is first read after the case has lost', async () => {
     const semaphore = new Semaphore(0);
     const given: SelectSignal[] = [];
     const first = select(
@@ -454,7 +454,7 @@ describe('a promise that is selected again and again', () => {
     expect(last).toEqual({ key: 'promise', value: 'end' });
   });
 
-  test('wins for all who wait for it', async () => {
+  test('wins all selects that wait for it', async () => {
     const { promise, reject } = deferred<string>();
     const all = [1, 2, 3].map(() => select({ promise, late: 10 }));
     const failed = all.map((each) => expect(each).rejects.toBe('end'));
@@ -691,7 +691,7 @@ test('in any order of releases, aborts and selects, each permit is held by exact
           const { permit, semaphore } = (answer as { value: Held }).value;
           out[semaphore] = (out[semaphore] as number) + permit.permits;
           semaphores.forEach(({ limit, available }, n) => {
-            // What is out is known to those who hold it, or about to be told to one who has just won.
+            // Each held permit has a holder, or a winner that has not resumed yet.
             expect(limit - available).toBeGreaterThanOrEqual(out[n] as number);
           });
           await scheduler.schedule(Promise.resolve(), 'release');

@@ -1,11 +1,10 @@
-/** Locks for readers and writers, notifications, conditions and meetings as cases of a `select`. */
+/** What cases of a `select` do to a `RwLock`, a `Notify`, a `Condition` and a `Barrier`. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import {
   Barrier,
   Condition,
   KeyedRwLock,
-  Latch,
   Mutex,
   Notify,
   type Permit,
@@ -15,7 +14,7 @@ import {
 } from '../index.js';
 
 describe('RwLock', () => {
-  test('to read or to write, whatever is first: one of them takes effect', async () => {
+  test('of a read and a write of one lock, the one that is granted first takes effect', async () => {
     const lock = new RwLock();
     const cases = {
       read: (only: WaitOptions) => lock.read(only),
@@ -34,25 +33,25 @@ describe('RwLock', () => {
     expect(lock.idle).toBe(true);
   });
 
-  test('a writer that wins elsewhere lets in the readers who waited for it, once', async () => {
+  test('a writer whose select is won by another case admits the readers that waited for it', async () => {
     const lock = new RwLock();
     const notify = new Notify();
     const held = await lock.read();
     const won = select({
       write: (only) => lock.write(only),
-      told: (only) => notify.notified(only),
+      other: (only) => notify.notified(only),
     });
     const reader = lock.read();
     expect(lock.waiting).toBe(2);
     notify.notifyOne();
     expect([lock.readers, lock.waiting]).toEqual([2, 0]);
-    expect((await won).key).toBe('told');
+    expect((await won).key).toBe('other');
     held.release();
     (await reader).release();
     expect(lock.idle).toBe(true);
   });
 
-  test('many selects over two locks: as a phase begins, each has one permit, and none is lost', async () => {
+  test('many selects over two locks: each gets one permit, and none is lost', async () => {
     const locks = [new RwLock(), new RwLock()] as const;
     const held = [await locks[0].write(), await locks[1].write()] as const;
     const all = Array.from({ length: 10 }, (_, n) =>
@@ -87,46 +86,8 @@ describe('RwLock', () => {
   });
 });
 
-const kept = new Notify();
-const lock = new RwLock();
-const keyed = new KeyedRwLock<string>();
-const mutex = new Mutex();
-
-test.each<[string, (only: WaitOptions) => Promise<unknown>]>([
-  ['RwLock.read', (only) => lock.read(only)],
-  ['RwLock.write', (only) => lock.write(only)],
-  ['RwLock.runWrite', (only) => lock.runWrite(() => {}, only)],
-  ['KeyedRwLock.write', (only) => keyed.write('key', only)],
-  ['Notify.notified', (only) => kept.notified(only)],
-  ['Barrier.wait', (only) => new Barrier(1).wait(only)],
-  ['Latch.wait', (only) => new Latch(0).wait(only)],
-])('%s that need not wait makes the others leave in this very step', async (_, start) => {
-  kept.notifyOne();
-  const other = new Notify();
-  const won = select({ waits: (only) => other.notified(only), now: start }, { biased: true });
-  expect(other.waiting).toBe(0);
-  const { key, value } = await won;
-  expect(key).toBe('now');
-  (value as Partial<Permit> | undefined)?.release?.();
-});
-
-test('Condition.waitFor that need not wait makes the others leave, and keeps the lock', async () => {
-  const held = await mutex.lock();
-  const other = new Notify();
-  const won = select(
-    {
-      waits: (only) => other.notified(only),
-      now: (only) => new Condition(mutex).waitFor(held, () => true, only),
-    },
-    { biased: true },
-  );
-  expect((await won).key).toBe('now');
-  expect(other.waiting).toBe(0);
-  mutex.assertHeldBy(held);
-});
-
 describe('Notify', () => {
-  test('one that is kept is used by the case that wins, and by no other', async () => {
+  test('a stored notification is used by the case that wins only', async () => {
     const one = new Notify();
     const other = new Notify();
     one.notifyOne();
@@ -160,46 +121,33 @@ describe('Notify', () => {
   });
 });
 
-describe('Barrier and Latch', () => {
-  test('who goes elsewhere has not come', async () => {
-    const barrier = new Barrier(2);
-    const latch = new Latch(1);
-    const won = select({ meet: (only) => barrier.wait(only), open: (only) => latch.wait(only) });
-    expect([barrier.waiting, latch.waiting]).toEqual([1, 1]);
-    latch.countDown();
-    expect([(await won).key, barrier.waiting]).toEqual(['open', 0]);
-    const first = barrier.wait();
-    const second = await select({ meet: (only) => barrier.wait(only), late: 60_000 });
-    expect(second).toEqual({ key: 'meet', value: { isLeader: true } });
-    expect(await first).toEqual({ isLeader: false });
-  });
-
-  test('who has won elsewhere in this very step, and was not yet told, is not met', async () => {
+describe('Barrier', () => {
+  test('a case that has lost in this step, but is still enqueued, does not count', async () => {
     const barrier = new Barrier(2);
     const notify = new Notify();
     const late: Promise<unknown>[] = [];
     const won = select(
       {
-        // It is told first that it has lost, and comes to the barrier while the next still stands there.
+        // It learns first that it has lost, and waits at the barrier while the lost case is still enqueued.
         listener: ({ signal }) => {
           signal.addEventListener('abort', () => late.push(barrier.wait()));
           return new Promise(() => {});
         },
         meet: (only) => barrier.wait(only),
-        told: (only) => notify.notified(only),
+        other: (only) => notify.notified(only),
       },
       { biased: true },
     );
     await nextMacrotask();
     expect([barrier.waiting, notify.waiting]).toEqual([1, 1]);
     notify.notifyOne();
-    expect((await won).key).toBe('told');
+    expect((await won).key).toBe('other');
     expect(barrier.waiting).toBe(1);
     expect(await barrier.wait()).toEqual({ isLeader: true });
     expect(await late[0]).toEqual({ isLeader: false });
   });
 
-  test('who comes while a generation leaves belongs to the next', async () => {
+  test('a wait that starts while a generation leaves belongs to the next', async () => {
     const barrier = new Barrier(2);
     let late: Promise<unknown> | undefined;
     const won = select(
@@ -222,7 +170,7 @@ describe('Barrier and Latch', () => {
     expect(await late).toEqual({ isLeader: false });
   });
 
-  test('both ends of a meeting are selects', async () => {
+  test('two selects meet', async () => {
     const barrier = new Barrier(2);
     const go = () => select({ meet: (only) => barrier.wait(only), never: new Promise(() => {}) });
     const both = await Promise.all([go(), go()]);
@@ -240,10 +188,10 @@ describe('Condition', () => {
     [
       'waitFor',
       (condition, lock, only) => {
-        let asked = false;
+        let called = false;
         const predicate = () => {
-          const before = asked;
-          asked = true;
+          const before = called;
+          called = true;
           return before;
         };
         return condition.waitFor(lock, predicate, only);
@@ -251,42 +199,22 @@ describe('Condition', () => {
     ],
   ];
 
-  test.each(waits)('%s wins by a notification', async (_, wait) => {
+  test.each(waits)('%s loses: the lock is held again', async (_, wait) => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const lock = await mutex.lock();
     const notify = new Notify();
     const won = select({
       changed: (only) => wait(condition, lock, only),
-      told: (only) => notify.notified(only),
+      other: (only) => notify.notified(only),
     });
     await nextMacrotask();
-    expect([condition.waiting, notify.waiting]).toEqual([1, 1]);
-    condition.notify();
-    expect((await won).key).toBe('changed');
-    expect(notify.waiting).toBe(0);
+    notify.notifyOne();
+    expect([condition.waiting, mutex.locked]).toEqual([0, true]);
+    expect((await won).key).toBe('other');
+    await nextMacrotask();
     mutex.assertHeldBy(lock);
   });
-
-  test.each(waits)(
-    '%s loses: the lock is held again, and a notification is for others',
-    async (_, wait) => {
-      const mutex = new Mutex();
-      const condition = new Condition(mutex);
-      const lock = await mutex.lock();
-      const notify = new Notify();
-      const won = select({
-        changed: (only) => wait(condition, lock, only),
-        told: (only) => notify.notified(only),
-      });
-      await nextMacrotask();
-      notify.notifyOne();
-      expect([condition.waiting, mutex.locked]).toEqual([0, true]);
-      expect((await won).key).toBe('told');
-      await nextMacrotask();
-      mutex.assertHeldBy(lock);
-    },
-  );
 
   test('waitFor that was notified, and loses before it holds the lock, passes the notification on', async () => {
     const mutex = new Mutex();
@@ -296,7 +224,7 @@ describe('Condition', () => {
     const jobs: string[] = [];
     const won = select({
       job: (only) => condition.waitFor(lock, () => jobs.length > 0, only),
-      told: (only) => notify.notified(only),
+      other: (only) => notify.notified(only),
     });
     await nextMacrotask();
     const second = await mutex.lock();
@@ -307,7 +235,7 @@ describe('Condition', () => {
     condition.notify();
     notify.notifyOne();
     putter.release();
-    expect((await won).key).toBe('told');
+    expect((await won).key).toBe('other');
     await nextMacrotask();
     mutex.assertHeldBy(lock);
     lock.release();

@@ -1,4 +1,4 @@
-/** The types of RwLock, Notify, Condition, Barrier and Latch, as those who import them see them. */
+/** The types of RwLock, Notify, Condition, Barrier and Latch. */
 import { expectTypeOf, test } from 'vitest';
 import {
   Barrier,
@@ -15,7 +15,7 @@ import {
   type WaitOptions,
   type WriteOptions,
   type WritePermit,
-} from '../index.js';
+} from './index.js';
 
 test('RwLock', () => {
   const lock = new RwLock({ name: 'index', maxWaiting: 10 });
@@ -78,6 +78,6 @@ test('Notify, Condition, Barrier, Latch', () => {
   expectTypeOf(new Latch(2, { name: 'ready' }).countDown).parameters.toEqualTypeOf<
     [n?: number | undefined]
   >();
-  // @ts-expect-error: nobody is ever refused there
+  // @ts-expect-error: a latch has no queue limit
   new Latch(2, { maxWaiting: 1 });
 });
