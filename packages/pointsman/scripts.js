@@ -1,8 +1,7 @@
 /**
- * Makes a module of the Lua scripts, so that whoever bundles an application has them in it. The build runs this,
- * and so does vitest.
+ * Writes the Lua scripts into a module, so that bundlers include them. The build and vitest run this.
  *
- * Invariant: the module is what the files say. It is written only if that has changed.
+ * Invariant: the module equals the files. It is written only if it has changed.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

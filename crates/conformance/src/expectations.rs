@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_about_no_test_are_told() {
+    fn entries_about_no_test_are_reported() {
         let mut expectations = Expectations::default();
         let entries = texts(&[("*::one", ""), ("*::gone", ""), ("a::gone", "")]);
         expectations
