@@ -98,3 +98,13 @@ pub(crate) fn lock<T: ?Sized>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T>
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
+
+/// As [`lock`], unless another thread holds the lock.
+#[cfg(feature = "reactor")]
+pub(crate) fn try_lock<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(std::sync::TryLockError::Poisoned(error)) => Some(error.into_inner()),
+        Err(std::sync::TryLockError::WouldBlock) => None,
+    }
+}

@@ -136,13 +136,18 @@ fn a_hook_in_block_in_place_keeps_its_worker() {
     });
 }
 
-/// The worker that waits for I/O runs it.
 #[cfg(feature = "net")]
-#[test]
-fn a_waker_that_blocks_keeps_only_its_own_worker() {
-    use pointsman::net::UdpSocket;
-    use std::pin::pin;
+mod blocking_waker {
+    use std::future::Future;
+    use std::net::UdpSocket as Sender;
+    use std::pin::Pin;
     use std::task::{Context, Poll, Wake, Waker};
+
+    use pointsman::net::UdpSocket;
+    use pointsman::runtime::Runtime;
+
+    use super::common::threads;
+    use super::*;
 
     struct Blocks(gate::Passage, mpsc::Sender<()>);
 
@@ -153,31 +158,88 @@ fn a_waker_that_blocks_keeps_only_its_own_worker() {
         }
     }
 
-    must_end(|| {
-        for _ in 0..20 {
-            let gate = Gate::new();
-            let mut builder = Builder::new_multi_thread();
-            let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+    /// A socket with a waiting receive operation, whose waker blocks until the gate is open.
+    struct Receives {
+        _receives: Pin<Box<dyn Future<Output = ()>>>,
+        address: std::net::SocketAddr,
+        begun: mpsc::Receiver<()>,
+    }
+
+    impl Receives {
+        fn new(runtime: &Runtime, gate: &Gate) -> Self {
             let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
-            let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let address = socket.local_addr().unwrap();
+            let mut receives = Box::pin(async move { drop(socket.recv(&mut [0]).await) });
             let (begins, begun) = mpsc::channel();
             let waker = Waker::from(Arc::new(Blocks(gate.passage(), begins)));
-            let mut bytes = [0; 1];
-            let mut receives = pin!(socket.recv(&mut bytes));
             let poll = receives.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(matches!(poll, Poll::Pending));
-            let address = socket.local_addr().unwrap();
-            sender.send_to(b"x", address).unwrap();
-            begun.recv().unwrap();
-            for n in 0..3 {
-                assert_eq!(
-                    executor::block_on(runtime.spawn(async move { n })).unwrap(),
-                    n
-                );
+            Self {
+                _receives: receives,
+                address,
+                begun,
             }
-            gate.open();
         }
-    });
+
+        /// Returns when a thread of the runtime is blocked in the waker.
+        fn block_waker(&self) {
+            let sender = Sender::bind("127.0.0.1:0").unwrap();
+            sender.send_to(b"x", self.address).unwrap();
+            self.begun.recv().unwrap();
+        }
+    }
+
+    fn run_tasks(runtime: &Runtime) {
+        for n in 0..3 {
+            let task = runtime.spawn(async move { n });
+            assert_eq!(executor::block_on(task).unwrap(), n);
+        }
+    }
+
+    /// The worker that waits for I/O runs it, or the watchdog if no worker waits for I/O yet.
+    #[test]
+    fn a_waker_that_blocks_keeps_only_its_own_worker() {
+        must_end(|| {
+            for _ in 0..20 {
+                let gate = Gate::new();
+                let runtime = threads(2);
+                let receives = Receives::new(&runtime, &gate);
+                receives.block_waker();
+                run_tasks(&runtime);
+                gate.open();
+            }
+        });
+    }
+
+    /// The watchdog runs it, since the only worker is blocked in a task. When the task ends, the worker begins to wait for
+    /// I/O.
+    #[test]
+    fn a_waker_that_blocks_the_watchdog_keeps_no_worker() {
+        must_end(|| {
+            for _ in 0..20 {
+                let (gate, task_gate) = (Gate::new(), Gate::new());
+                let runtime = threads(1);
+                let (begins, begun) = mpsc::channel();
+                let passage = task_gate.passage();
+                let blocked = runtime.spawn(async move {
+                    begins.send(()).unwrap();
+                    passage.block();
+                });
+                begun.recv().unwrap();
+                let receives = Receives::new(&runtime, &gate);
+                receives.block_waker();
+                let parks = || runtime.metrics().worker_park_count(0);
+                let before = parks();
+                task_gate.open();
+                executor::block_on(blocked).unwrap();
+                while parks() == before {
+                    thread::yield_now();
+                }
+                run_tasks(&runtime);
+                gate.open();
+            }
+        });
+    }
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl Driver {
         self.is_holder_wanted.store(false, Relaxed);
         self.count_turn();
         // ORDERING: SeqCst pairs with the fence of `notify_holder`: either `DriverGuard::park` sees a new timer or source,
-        // or the thread that registered it sees the holder.
+        // or the thread that registered it sees the holder. Likewise either `Reactor::park` sees that another thread has
+        // polled, or that thread sees the holder.
         fence(SeqCst);
         Some(DriverGuard(self))
     }
@@ -141,8 +142,8 @@ impl Driver {
         self.is_holder_wanted.load(Relaxed)
     }
 
-    /// Unparks the holder after the earliest timer or the first source was registered. Returns false if no thread holds
-    /// the driver.
+    /// Unparks the holder after the earliest timer or the first source was registered, or after this thread has polled.
+    /// Returns false if no thread holds the driver.
     pub(super) fn notify_holder(&self) -> bool {
         // ORDERING: SeqCst pairs with the fence of `try_hold`.
         fence(SeqCst);
@@ -169,6 +170,8 @@ impl Driver {
         if let Some(reactor) = self.used_reactor() {
             if !self.is_held.load(Relaxed) && reactor.try_turn() {
                 self.count_turn();
+                // A thread that has taken the driver during the poll could not poll.
+                self.notify_holder();
             }
         }
     }

@@ -21,9 +21,9 @@ use super::ready::Ready;
 use super::registrations::{Entry, Registrations};
 use super::scheduled_io::GENERATION_BITS;
 use super::source::RegisteredSource;
-use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
+use crate::loom::{lock, try_lock};
 use crate::park::ThreadParker;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -161,7 +161,7 @@ impl Reactor {
 
     /// Dispatches the events that are available now. Returns false if another thread is polling.
     pub(super) fn try_turn(&self) -> bool {
-        let Ok(mut polling) = self.polling.try_lock() else {
+        let Some(mut polling) = try_lock(&self.polling) else {
             return false;
         };
         let Polling {
@@ -173,14 +173,19 @@ impl Reactor {
     }
 
     /// Waits until a source is ready, the thread is unparked, or the timeout has elapsed. If sources are ready, calls
-    /// `before_wakers` and then wakes their tasks.
+    /// `before_wakers` and then wakes their tasks. If another thread is polling, waits without polling.
     pub(super) fn park(
         &self,
         parker: &ThreadParker,
         timeout: Option<Duration>,
         before_wakers: impl FnOnce(),
     ) {
-        let mut polling = lock(&self.polling);
+        // Waiting for the lock would lose calls of the scheduler: an unpark does not end that wait, and a waker may block the
+        // thread that polls. That thread unparks this one afterwards: see `Driver::poll_io`.
+        let Some(mut polling) = try_lock(&self.polling) else {
+            parker.park(timeout);
+            return;
+        };
         let Polling { poll, events, .. } = &mut *polling;
         events.clear();
         parker.park_in(&self.wakeup, || poll_system(poll, events, timeout));
