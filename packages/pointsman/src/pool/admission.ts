@@ -7,9 +7,9 @@
  * - `#active` counts the unfinished tasks; the workers keep the process alive exactly while it is above 0.
  */
 
-import { fullError, notIdle, TimeoutError } from '../sync/errors.js';
+import { fullError } from '../sync/errors.js';
 import type { WaitOptions } from '../sync/options.js';
-import { readRequest, WaitQueue } from '../sync/wait/queue.js';
+import { readRequest, WaitQueue, waitUntilIdle } from '../sync/wait/queue.js';
 import { QueueSpace } from '../sync/wait/queue-space.js';
 import { now, turnTime } from '../transport/clock.js';
 import type { Stop } from './claims.js';
@@ -26,7 +26,7 @@ import { WorkerSet } from './worker-set.js';
 export class Admission {
   readonly #options: PoolOptions;
   /** The prefix of error messages. */
-  readonly #label: string;
+  readonly _label: string;
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
   readonly #drains: WaitQueue<void>;
   /** The number of unfinished tasks. */
@@ -41,7 +41,7 @@ export class Admission {
 
   constructor(options: PoolOptions, label: string) {
     this.#options = options;
-    this.#label = label;
+    this._label = label;
     this.#drains = new WaitQueue(label);
     const requests = () => this.#requests;
     this.space = new QueueSpace(label, () => this.remainingSpace(), requests);
@@ -84,6 +84,11 @@ export class Admission {
     if (this.#closed) throw this.#closed.reason;
   }
 
+  /** The number of tasks that run, as far as this thread knows. */
+  get _active(): number {
+    return this.workers.running;
+  }
+
   /** The number of tasks that wait, in the queue or in a worker. */
   get waiting(): number {
     return this.#active - this.workers.running;
@@ -95,7 +100,7 @@ export class Admission {
     if (signal?.aborted) throw signal.reason;
     this.refuseIfClosed();
     if (timeout === 0) {
-      if (this.#scheduler.idle === 0) throw hasNotBegun(task.name, 0, this.#label);
+      if (this.#scheduler.idle === 0) throw hasNotBegun(task.name, 0, this._label);
       // An idle thread runs the task now; it must not return to the queue.
       task.isUnique = true;
     }
@@ -110,7 +115,7 @@ export class Admission {
     }
     if (signal !== undefined || timeout !== undefined || task.runTimeout !== undefined) {
       if (timeout) task.startBy = task.enqueuedAt + timeout;
-      task.watch = new TaskWatch(task, options as RunOptions, this.#label, this.#watcher);
+      task.watch = new TaskWatch(task, options as RunOptions, this._label, this.#watcher);
     }
     if (++this.#active === 1) this.workers.hold(true);
     this.#scheduler.add(task);
@@ -134,7 +139,7 @@ export class Admission {
       // The task has not begun: code that an earlier task left running keeps the thread busy.
       if (task.isUnique) {
         // The arguments were transferred and cannot be sent again.
-        this.#refuse(task, hasNotBegun(task.name, task.runTimeout as number, this.#label));
+        this.#refuse(task, hasNotBegun(task.name, task.runTimeout as number, this._label));
       } else {
         this.#scheduler.putBack([task]);
       }
@@ -221,7 +226,7 @@ export class Admission {
 
   /** Rejects all queued tasks, because no thread can be started. */
   #failAll(why: string, cause: unknown): void {
-    const message = `${this.#label}no thread can be started: ${why}`;
+    const message = `${this._label}no thread can be started: ${why}`;
     for (const task of this.#scheduler.drain()) {
       this.metrics.failed++;
       task.settle(new ThreadEndedError(message, undefined, { cause }), true);
@@ -237,18 +242,13 @@ export class Admission {
   }
 
   #refusal(): Error {
-    return fullError(this.#label, this.#options.maxWaiting as number);
+    return fullError(this._label, this.#options.maxWaiting as number);
   }
 
   async untilIdle(options: WaitOptions): Promise<void> {
     const request = readRequest(options);
     if (this.#active === 0) return;
-    try {
-      await this.#drains.insert(request);
-    } catch (error) {
-      if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
-      throw notIdle(request.timeout as number, this.#label, this.workers.running, this.waiting);
-    }
+    await waitUntilIdle(this.#drains, request, this);
   }
 
   /**

@@ -5,10 +5,10 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, detached, notIdle, TimeoutError } from './errors.js';
+import { cancelledError, closedError, detached } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
 import { winContest } from './wait/give-up.js';
-import { readRequest, WaitQueue } from './wait/queue.js';
+import { readRequest, WaitQueue, waitUntilIdle } from './wait/queue.js';
 
 /** @internal How a primitive ended: with an error, or without one. */
 export interface Ending {
@@ -180,12 +180,7 @@ export abstract class Drainable extends Closable {
     const request = readRequest(options);
     if (this.idle) return winContest(request.signal);
     this.#drains ??= new WaitQueue(this._label);
-    try {
-      await this.#drains.insert(request);
-    } catch (error) {
-      if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
-      throw notIdle(request.timeout as number, this._label, this._active, this.waiting);
-    }
+    await waitUntilIdle(this.#drains, request, this);
   }
 
   /** @internal Called each time the primitive has become idle. */

@@ -11,7 +11,15 @@
  *   is over is granted nothing.
  */
 
-import { checkCount, checkInteger, fullError, invalid, timedOut } from '../errors.js';
+import {
+  checkCount,
+  checkInteger,
+  fullError,
+  invalid,
+  notIdle,
+  TimeoutError,
+  timedOut,
+} from '../errors.js';
 import {
   checkOptions,
   checkSignal,
@@ -286,5 +294,22 @@ export class WaitQueue<Grant> {
 
   resolveAll(grant: Grant): void {
     for (let { next } = this; next; next = this.next) this.grant(grant, next);
+  }
+}
+
+/**
+ * @internal Waits in the queue of `drain` callers. A timeout rejects with an error that counts what is active and waiting
+ * at that moment.
+ */
+export async function waitUntilIdle(
+  drains: WaitQueue<void>,
+  request: WaitRequest,
+  owner: { readonly _label: string; readonly _active: number; readonly waiting: number },
+): Promise<void> {
+  try {
+    await drains.insert(request);
+  } catch (error) {
+    if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
+    throw notIdle(request.timeout as number, owner._label, owner._active, owner.waiting);
   }
 }
