@@ -1,51 +1,55 @@
 /**
- * Timing of workloads by tinybench: all are warmed up before the first is measured, as they share
- * the subject's code. Invariant: one sample is one whole batch, in nanoseconds per operation.
+ * Slices of workloads. Invariant: all workloads are warm before the first slice, as they share the subject's code; a
+ * sample is the time of whole batches, in nanoseconds per operation.
  */
-import { Bench } from 'tinybench';
-import type { Budget } from './table.js';
+import type { Lab, Samples, Slice } from './table.js';
 import type { Workload } from './workload.js';
 
-/** By measure. The budget is for all of them together. */
-export async function sample(
+/** The measure of the processor time of all threads of this process, beside that of the elapsed time. */
+export function processorTimeOf(measure: string): string {
+  return `${measure}, processor time`;
+}
+
+/** Warms up the workloads, by measure, and serves a slice of each that the lab needs. */
+export async function serveWorkloads(
   workloads: Readonly<Record<string, Workload>>,
-  { warmupMilliseconds, measureMilliseconds }: Budget,
-): Promise<Record<string, number[]>> {
-  const entries = Object.entries(workloads);
-  const bench = new Bench({
-    time: measureMilliseconds / entries.length,
-    iterations: 1,
-    warmupTime: warmupMilliseconds / entries.length,
-    warmupIterations: 1,
-    retainSamples: true,
-    throws: true,
-  });
-  const samples: Record<string, number[]> = {};
-  for (const [measure, workload] of entries) {
-    const first = await once(workload);
-    // One batch alone takes longer than all was meant to take: it says what there is to say.
-    if (first > warmupMilliseconds + measureMilliseconds) samples[measure] = [first];
-    else add(bench, measure, workload);
+  lab: Lab,
+  warmUpMilliseconds: number,
+): Promise<void> {
+  const wanted = Object.entries(workloads).filter(([measure]) => lab.isWanted(measure));
+  for (const [measure, workload] of wanted) {
+    await slice(measure, workload, warmUpMilliseconds / wanted.length);
   }
-  await bench.run();
-  for (const { name, result } of bench.tasks) {
-    samples[name] = 'latency' in result ? [...(result.latency.samples ?? [])] : [];
-  }
-  return Object.fromEntries(
-    entries.map(([measure, { operations }]) => [
-      measure,
-      (samples[measure] ?? []).map((milliseconds) => (milliseconds * 1e6) / operations),
-    ]),
+  await lab.serve(
+    wanted.map(
+      ([name, workload]): Slice => ({
+        name,
+        run: (milliseconds) => slice(name, workload, milliseconds),
+      }),
+    ),
   );
 }
 
-function add(bench: Bench, measure: string, { batch, beforeEach }: Workload): void {
-  bench.add(measure, batch, beforeEach ? { beforeEach } : {});
-}
-
-async function once({ batch, beforeEach }: Workload): Promise<number> {
-  beforeEach?.();
-  const startedAt = performance.now();
-  await batch();
-  return performance.now() - startedAt;
+async function slice(
+  measure: string,
+  { batch, beforeEach, operations }: Workload,
+  milliseconds: number,
+): Promise<Samples> {
+  let elapsed = 0;
+  let used = 0;
+  let batches = 0;
+  do {
+    beforeEach?.();
+    const usedBefore = process.cpuUsage();
+    const startedAt = performance.now();
+    await batch();
+    elapsed += performance.now() - startedAt;
+    const { user, system } = process.cpuUsage(usedBefore);
+    used += user + system;
+    batches += 1;
+  } while (elapsed < milliseconds);
+  return {
+    [measure]: (elapsed * 1e6) / batches / operations,
+    [processorTimeOf(measure)]: used / batches / operations,
+  };
 }

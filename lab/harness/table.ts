@@ -6,6 +6,7 @@
  * document published). Invariant: everything that a reader needs to judge a row is in this description or in a sample;
  * nothing is added by hand later.
  */
+import type { Condition } from './condition.js';
 
 /** A measured subject: ours, a peer, or a floor, which is the work without any overhead. */
 export interface Subject {
@@ -29,15 +30,15 @@ export interface Behaviour {
   readonly sound: boolean;
 }
 
-/** The result of one run of one cell. */
+/** What the process of a cell reports at its end. */
 export interface Measurement {
   /** False when the subject did not do the work; such a cell is never a fast one. */
   readonly ok: boolean;
   /** Why it failed, or which load generator drove it. */
   readonly note?: string;
   /**
-   * Raw samples per measure, in the row's unit: finite numbers, at least one per measure of the cell's rows. Of more
-   * than 201 samples the harness keeps 201 evenly spaced quantiles.
+   * Samples that are not those of slices, per measure, in the row's unit: finite numbers. Of more than 201 samples the
+   * harness keeps 201 evenly spaced quantiles.
    */
   readonly samples: Readonly<Record<string, readonly number[]>>;
   /**
@@ -51,27 +52,50 @@ export interface Measurement {
   readonly behaviours?: Readonly<Record<string, Behaviour>>;
 }
 
-/** The duration of a cell. */
-export interface Budget {
-  readonly warmupMilliseconds: number;
-  readonly measureMilliseconds: number;
+/** One sample of each measure, in the row's unit: finite numbers. */
+export type Samples = Readonly<Record<string, number>>;
+
+/** A repeatable piece of a cell's work, by which its subjects take turns. */
+export interface Slice {
+  /** The same for each subject of the cell. */
+  readonly name: string;
+  /** The condition in which the lab requests it. Default: quiet. */
+  readonly condition?: Condition;
+  /** Works for about this time, and at least one batch. Checks the result. */
+  run(milliseconds: number): Promise<Samples>;
 }
 
-/** Whether the run needs the samples of this measure. */
-export type IsWanted = (measure: string) => boolean;
+/** The lab, as the process of a cell sees it. */
+export interface Lab {
+  /** Whether the run needs the samples of this measure. */
+  isWanted(measure: string): boolean;
+  /** Tells the lab that the subject is warm, and runs a slice at each request. Resolves when the lab has enough. */
+  serve(slices: readonly Slice[]): Promise<void>;
+}
 
 /**
- * One piece of work that each of its subjects does in a process of its own. A cell without rows, which reports only
- * behaviours, runs in the first round only.
+ * One piece of work that each of its subjects does in a process of its own. All these processes are alive at the same
+ * time and take turns, slice by slice, so an idle subject must not use the processor. A cell without rows, which reports
+ * only behaviours, runs once.
  */
 export type Cell = MeasuredCell | NativeCell;
 
 interface AnyCell {
   readonly id: string;
   readonly subjects: readonly string[];
-  /** The estimated time of one run in addition to its budget (starting servers, sending requests). */
+  /** The length of a slice; a subject may need longer for one batch. Default: 25. */
+  readonly sliceMilliseconds?: number;
+  /**
+   * Why its work cannot be sliced. The processes of such a cell run one after the other and report their samples when
+   * they end.
+   */
+  readonly whole?: string;
+  /** The estimated time of a process, from start to ready; of a `whole` cell, to its end. Default: 300. */
   readonly expectedMilliseconds?: number;
-  /** After this time the cell has failed and is killed with all its processes. Default: 30 000. */
+  /**
+   * A process that is not ready, has not answered a request or has not ended after this time has failed and is killed
+   * with all its children. Default: 30 000.
+   */
   readonly limitMilliseconds?: number;
 }
 
@@ -79,19 +103,19 @@ export interface MeasuredCell extends AnyCell {
   /** The path of the runtime of its process; absent for the Node that runs the lab. */
   readonly runtime?: string;
   /**
-   * Runs inside the cell's own process and must check the subject's result. If only some rows are needed, samples of
-   * other measures may be left out.
+   * Runs inside the cell's own process. Checks the subject, warms it up, serves the lab, and reports what it has found
+   * beside the slices' samples. A `whole` cell serves no slices and reports all its samples.
    */
-  measure(subject: string, budget: Budget, isWanted: IsWanted): Promise<Measurement>;
+  measure(subject: string, lab: Lab): Promise<Measurement>;
 }
 
-/** A cell whose process is a program other than Node. */
+/**
+ * A cell whose process is a program other than Node. It speaks the lab's protocol, a line of JSON each (see
+ * `cell-process.ts`), and exits with code 0.
+ */
 export interface NativeCell extends AnyCell {
-  /**
-   * The program's path and its arguments. The program checks the subject's result, prints a Measurement as its last
-   * line, with at most 201 samples of a measure, and exits with code 0.
-   */
-  command(subject: string, budget: Budget): readonly [program: string, ...words: string[]];
+  /** The program's path and its arguments. */
+  command(subject: string): readonly [program: string, ...words: string[]];
 }
 
 /** One line of the report: one measure of one cell over all its subjects. */
@@ -110,6 +134,11 @@ export interface Row {
    * beside the figure. A subject without such samples has none.
    */
   readonly processorTime?: string;
+  /**
+   * The work is that of one thread, so the row's ratios and verdicts are those of `processorTime`, which other programs
+   * on the machine hardly change.
+   */
+  readonly judgedByProcessorTime?: true;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   /** The subjects of the cell that this row compares; absent for all of them. */
@@ -147,6 +176,11 @@ export interface Table {
     /** Fills the report's first sentence: `<ours> is 1.1 times faster than <peer>, ..., <where>`. */
     readonly ours: string;
     readonly where: string;
+    /**
+     * The headline is the geometric mean over the document's rows (those with a `column`) of the headline cells, not the
+     * first row alone.
+     */
+    readonly isMean?: true;
     /** The work in a few words, where the picture has no space for the sentence; default: the title. */
     readonly work?: string;
   };
@@ -166,8 +200,7 @@ export interface Table {
   /** The number of first cells that `make lab` measures; absent for one. */
   readonly headlineCells?: number;
   /**
-   * The first cell is the headline's: its first row is the table's picture and first sentence. A round of the cells
-   * that `make lab` measures takes less than half a minute. The rows with a `column`, of this and other cells, are the
+   * The first cell is the headline's: its first row is the table's picture and first sentence. The rows with a `column`, of this and other cells, are the
    * document's columns, in their order.
    */
   readonly cells: readonly Cell[];

@@ -4,7 +4,6 @@
  */
 export interface Workload {
   readonly operations: number;
-  /** An async function, so that tinybench need not call it to find out. */
   batch(): Promise<void>;
   /** Prepares what a batch consumes; not timed. */
   beforeEach?(): void;
