@@ -15,8 +15,10 @@ export function findTurnsPerMicrosecond(): void {
   process.env[variable] = String(calibrated());
 }
 
-export function turnsPerMicrosecond(): number {
-  return Number(process.env[variable]) || calibrated();
+/** An even number, so that a task can do half of it twice. */
+export function turnsIn(microseconds: number): number {
+  if (process.env[variable] === undefined) findTurnsPerMicrosecond();
+  return 2 * Math.round((Number(process.env[variable]) * microseconds) / 2);
 }
 
 /** Disturbances only make a pass longer, so the fastest counts; the first passes compile. */
