@@ -16,7 +16,7 @@ import { headerOf } from './header.js';
 import { Journal } from './journal.js';
 import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
-import { outcomeOf, type TableOutcome } from './outcome.js';
+import { isOpen, outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, trialPath } from './places.js';
 import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
@@ -127,12 +127,12 @@ async function prepareWorks(
   const wakeUp = await measureWakeUp();
   const open = (fresh: boolean) =>
     planned.map(({ loaded, plans }) => {
-      const { isTrial, budget } = plans[0];
+      const { isTrial } = plans[0];
       const now = isHeadlinesOnly ? plans.slice(0, 1) : plans;
       const path = (isTrial ? trialPath : journalPath)(places, loaded.table.table);
       const header = headerOf(loaded, machine, wakeUp);
       const cells = now.flatMap(({ groups }) => groups.map(({ cell }) => cell.id));
-      const journal = new Journal({ path, header, cells, budget, fresh: fresh || isTrial });
+      const journal = new Journal({ path, header, cells, fresh: fresh || isTrial });
       return { journal, isDone: cells.every((cell) => journal.isFinished(cell)) };
     });
   let journals = open(options.fresh);
@@ -147,7 +147,10 @@ async function prepareWorks(
       return prepared;
     };
     return plans.map((plan) => {
-      const measuring = new Measuring({ plan, module, journal, signal });
+      const measuring = new Measuring({
+        ...{ plan, module, journal, signal },
+        isOpen: ({ cell }) => isOpen(table, journal.content, cell),
+      });
       return { table, plan, journal, measuring, prepare };
     });
   });
@@ -208,16 +211,17 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
     const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
     const { processes } = (await Promise.race([prepared, interrupted])) ?? { processes: [] };
     startedAt = performance.now();
-    await measuring.measure(processes, ({ round, rounds, now, remainingMilliseconds }) => {
+    await measuring.measure(processes, ({ done, groups, now, remainingMilliseconds }) => {
       const left =
         remainingMilliseconds === 0
           ? ''
           : `, about ${describeDuration(remainingMilliseconds)} left`;
+      const state = `${done} of ${counted(groups, 'group')} done, ${elapsed()} elapsed${left}`;
       if (isTerminal) {
-        display.title = `${name}: round ${round} of ${rounds}, ${elapsed()} elapsed${left}`;
+        display.title = `${name}: ${state}`;
         if (now !== undefined) display.output = now;
       } else if (now === undefined) {
-        display.output = `round ${round} of ${rounds} done, ${elapsed()} elapsed${left}`;
+        display.output = state;
       }
     });
     display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}`;
@@ -235,10 +239,10 @@ function describeWork(work: Work): string {
   const { plan, measuring } = work;
   const cells = plan.groups.flatMap((group) => group.runs);
   const rows = plan.groups.flatMap((group) => group.rows);
-  const kept = measuring.roundsKept;
+  const kept = measuring.rounds;
   return [
-    `${nameOf(work)}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'run')} a round`,
-    `${counted(measuring.rounds, 'round')}${kept === 0 ? '' : `, continuing after round ${kept}`}`,
+    `${nameOf(work)}: ${counted(rows.length, 'row')}, ${cells.length} processes a round`,
+    ...(kept === 0 ? [] : [`continuing after round ${kept}`]),
     `about ${howLong([work])}`,
   ].join(', ');
 }

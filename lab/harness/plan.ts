@@ -1,12 +1,11 @@
 /**
- * The plan of a run: which groups, how many rounds, and how long each cell takes. Only this module decides how thorough a
- * run is.
+ * The plan of a run: which groups, and how many rounds. Only this module decides how thorough a run is.
  *
- * A group is one cell with all its subjects; ours is in it twice. The second run is the control, which shows how much a
- * subject differs from itself.
+ * A group is one cell with all its subjects; ours is in it twice. The second process is the control, which shows how
+ * much a subject differs from itself.
  */
 import { fewestRounds } from './statistics.js';
-import type { Budget, Cell, Row, Table } from './table.js';
+import type { Cell, Row, Table } from './table.js';
 import { oursIn, rowsOf } from './tables.js';
 
 export interface PlannedRun {
@@ -25,10 +24,7 @@ export interface PlannedGroup {
 export interface Plan {
   /** The name of the part. */
   readonly part: Part | 'rows asked for';
-  readonly rounds: number;
-  /** Only as many of these rounds as fit in this time, and at least `fewestRounds`. */
-  readonly mostMilliseconds: number;
-  readonly budget: Budget;
+  readonly rounds: Rounds;
   readonly groups: readonly PlannedGroup[];
   /** Whether only some rows or subjects are measured, which do not count for the table. */
   readonly isTrial: boolean;
@@ -37,29 +33,36 @@ export interface Plan {
 /** A table is measured in two parts, so that its headline is available early. */
 export type Part = 'headline' | 'all other rows';
 
-const usual: Budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
-const thorough: Budget = { warmupMilliseconds: 200, measureMilliseconds: 400 };
-const thoroughFromRounds = 10;
+/** How many rounds a group gets. */
+export interface Rounds {
+  /** Each group has at least so many. */
+  readonly fewest: number;
+  /** A group without a certain verdict has at most so many, */
+  readonly most: number;
+  /** while the part has taken less than this time. */
+  readonly milliseconds: number;
+}
 
-/** The interval of five rounds covers 94 %, that of three 75 %. */
-const roundsOf: Readonly<Record<Part, number>> = { headline: 5, 'all other rows': fewestRounds };
-const mostHeadlineMilliseconds = 70_000;
+const roundsOfPart: Readonly<Record<Part, Rounds>> = {
+  headline: { fewest: fewestRounds, most: 10, milliseconds: 60_000 },
+  'all other rows': { fewest: fewestRounds, most: 6, milliseconds: 300_000 },
+};
 
-/** Returns the budget of each cell in a run of `rounds` rounds. */
-function budgetFor(rounds: number | undefined): Budget {
-  return rounds !== undefined && rounds >= thoroughFromRounds ? thorough : usual;
+function roundsOf(part: Part, asked: number | undefined): Rounds {
+  return asked === undefined ? roundsOfPart[part] : exactly(asked);
+}
+
+function exactly(rounds: number): Rounds {
+  return { fewest: rounds, most: rounds, milliseconds: Number.POSITIVE_INFINITY };
 }
 
 /** Plans a part of the table, with all its subjects. */
 export function planPart(table: Table, part: Part, rounds?: number): Plan {
   const { cells: all, headlineCells = 1 } = table;
   const cells = part === 'headline' ? all.slice(0, headlineCells) : all.slice(headlineCells);
-  const isBounded = part === 'headline' && rounds === undefined;
   return {
     part,
-    rounds: rounds ?? roundsOf[part],
-    mostMilliseconds: isBounded ? mostHeadlineMilliseconds : Number.POSITIVE_INFINITY,
-    budget: budgetFor(rounds),
+    rounds: roundsOf(part, rounds),
     groups: cells.flatMap((cell) => planGroup(table, cell, rowsOf(table, cell)) ?? []),
     isTrial: false,
   };
@@ -92,9 +95,7 @@ export function planAsked(options: {
   }
   return {
     part: 'rows asked for',
-    rounds: rounds ?? fewestRounds,
-    mostMilliseconds: Number.POSITIVE_INFINITY,
-    budget: budgetFor(rounds),
+    rounds: roundsOf('headline', rounds),
     groups,
     isTrial,
   };
