@@ -37,6 +37,7 @@ export interface CellOptions {
   readonly module: string;
   readonly cell: Cell;
   readonly rows: readonly Row[];
+  /** The name by which the cell knows it. */
   readonly subject: string;
   readonly signal: AbortSignal;
 }

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
 import { sum } from 'simple-statistics';
-import { describeBehaviours, describeRow } from '../report/console.js';
+import { describeBehaviours, describeRow, describeTally } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
 import { outcomesOf, sayOutcomes, sayPage, writeOutcomes } from './conclude.js';
 import { headerOf } from './header.js';
@@ -22,7 +22,7 @@ import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
 import { Measuring } from './rounds.js';
 import type { Prepared, Table } from './table.js';
-import { type LoadedTable, loadTable, tableNames } from './tables.js';
+import { againstItself, type LoadedTable, loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
 
 /** A part of a table, ready to be measured. */
@@ -80,7 +80,8 @@ async function runLab(places: Places, options: Options): Promise<number> {
     process.exit(interruptedExitCode);
   }
   const isAsked = options.row !== undefined || options.subject !== undefined;
-  if (isAsked) printRequested(due);
+  if (options.itself) printDifferences(due);
+  else if (isAsked) printRequested(due);
   const outcomes = due.some(({ plan }) => plan.isTrial)
     ? due.map(({ table, journal }) => outcomeOf(table, journal.content))
     : await conclude(places, names, isAsked);
@@ -114,10 +115,13 @@ async function prepareWorks(
   options: Options,
   signal: AbortSignal,
 ): Promise<{ readonly due: readonly Work[]; readonly later: readonly Work[] }> {
-  const tables = await Promise.all(names.map((name) => loadTable(places.tables, name)));
-  const asked = options.row ?? options.subject;
+  const loaded = await Promise.all(names.map((name) => loadTable(places.tables, name)));
+  const tables = options.itself
+    ? loaded.map(({ table, module }) => ({ table: againstItself(table), module }))
+    : loaded;
+  const isAsked = options.itself || (options.row ?? options.subject) !== undefined;
   const plansOf = ({ table }: LoadedTable): [Plan, ...Plan[]] => {
-    if (asked !== undefined) return [planAsked({ ...options, table })];
+    if (isAsked) return [planAsked({ ...options, table })];
     const { rounds } = options;
     return [planPart(table, 'headline', rounds), planPart(table, 'all other rows', rounds)];
   };
@@ -154,7 +158,7 @@ async function prepareWorks(
       return { table, plan, journal, measuring, prepare };
     });
   });
-  if (asked !== undefined) return { due: works, later: [] };
+  if (isAsked) return { due: works, later: [] };
   const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
   const [headlines, others] = [ofPart('headline'), ofPart('all other rows')];
   if (!isHeadlinesOnly) return { due: [...headlines, ...others], later: [] };
@@ -181,7 +185,7 @@ async function measureAll(
       task: async (_, task) => {
         await measure(work, task, interruption.signal);
         // After the last part the page is written in any case.
-        if (interruption.signal.aborted || work === due.at(-1)) return;
+        if (interruption.signal.aborted || work.plan.isTrial || work === due.at(-1)) return;
         writeOutcomes(places, await outcomesOf(places));
       },
     })),
@@ -265,14 +269,24 @@ function printRequested(works: readonly Work[]): void {
   console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
 }
 
+/** Prints how many rows of ours against itself have which verdict, and those that differ. */
+function printDifferences(works: readonly Work[]): void {
+  for (const { table, journal } of works) {
+    const outcome = outcomeOf(table, journal.content);
+    const differ = outcome.rows.filter(({ verdict }) => /^(faster|slower)$/.test(verdict));
+    console.log(`\n${table.table}: ${describeTally(outcome)}`);
+    for (const row of differ) console.log(describeRow(row));
+  }
+}
+
 function printContinuation(
   places: Places,
-  { table, full, rounds, row, subject }: Options,
+  { table, full, rounds, row, subject, itself }: Options,
   works: readonly Work[],
 ): void {
   const again = {
     ...{ TABLE: table, FULL: full ? 1 : undefined },
-    ...{ ROUNDS: rounds, ROW: row, SUBJECT: subject },
+    ...{ ROUNDS: rounds, ROW: row, SUBJECT: subject, ITSELF: itself ? 1 : undefined },
   };
   if (works.some(({ plan }) => plan.isTrial)) {
     console.log(`\nInterrupted. Start anew: ${repeatCommand(again)}`);

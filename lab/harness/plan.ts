@@ -6,11 +6,13 @@
  */
 import { fewestRounds } from './statistics.js';
 import type { Cell, Row, Table } from './table.js';
-import { oursIn, rowsOf } from './tables.js';
+import { oursIn, rowsOf, subjectOf } from './tables.js';
 
 export interface PlannedRun {
   readonly subject: string;
   readonly control: boolean;
+  /** As in `Subject.sameAs`. */
+  readonly sameAs?: string;
 }
 
 export interface PlannedGroup {
@@ -76,9 +78,12 @@ export function planAsked(options: {
   readonly row?: string | undefined;
   /** Only the subjects that match this name or pattern, and ours. */
   readonly subject?: string | undefined;
+  /** Whether the table is ours against itself. */
+  readonly itself?: boolean;
 }): Plan {
-  const { table, rounds, row, subject } = options;
+  const { table, rounds, row, subject, itself = false } = options;
   const isTrial =
+    itself ||
     subject !== undefined ||
     (row !== undefined && !table.cells.some((cell) => isNamed(table, cell, row)));
   const planned = table.cells
@@ -138,7 +143,10 @@ function planGroup(
   const chosen = cell.subjects.filter((subject) => isAsked(subject) && isIn(subject));
   if (chosen.length === 0) return undefined;
   const subjects = cell.subjects.filter((subject) => chosen.includes(subject) || subject === ours);
-  const runs = subjects.map((subject) => ({ subject, control: false }));
+  const runs = subjects.map((subject): PlannedRun => {
+    const { sameAs } = subjectOf(table, subject);
+    return { subject, control: false, ...(sameAs === undefined ? {} : { sameAs }) };
+  });
   const once = rows.length === 0;
   const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
   return { cell, rows, runs: [...runs, ...control], once };

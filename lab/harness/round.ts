@@ -77,7 +77,7 @@ export async function measureRound(options: RoundOptions): Promise<readonly Subj
 async function start(options: RoundOptions, run: PlannedRun): Promise<Taker> {
   const { module, signal } = options;
   const { cell, rows } = options.group;
-  const what = { module, cell, rows, subject: run.subject, signal };
+  const what = { module, cell, rows, subject: run.sameAs ?? run.subject, signal };
   let process = await CellProcess.start(what);
   // One crash says nothing about the subject; two in a row are a failure.
   if (process.ended?.crashed) process = await CellProcess.start(what);
