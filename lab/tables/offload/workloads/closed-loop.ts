@@ -23,8 +23,8 @@ export interface Loop {
 }
 
 const rounds = 2;
-/** Of each loop. The loops of a pool warm up the same code. */
-const warmUpMilliseconds = 80;
+/** Processor time of all loops together, and at least of each. A wait compiles nothing. */
+const warmUpMicroseconds = { together: 400_000, each: 100_000 };
 
 export function isLoopWanted(lab: Lab, measure: string): boolean {
   return lab.isWanted(measure) || lab.isWanted(processorTimeOf(measure));
@@ -33,10 +33,11 @@ export function isLoopWanted(lab: Lab, measure: string): boolean {
 /** Warms up the loops, and serves a slice of each. */
 export async function serveLoops(loops: readonly Loop[], lab: Lab): Promise<void> {
   const slices = loops.map(sliceOf);
+  const { together, each } = warmUpMicroseconds;
   for (const slice of slices) {
-    const until = performance.now() + warmUpMilliseconds;
+    const before = usedMicroseconds();
     do await slice.run(10);
-    while (performance.now() < until);
+    while (usedMicroseconds() - before < Math.max(each, together / slices.length));
   }
   await lab.serve(slices);
 }
@@ -48,18 +49,24 @@ export function sliceOf({ measure, condition, lanes }: Loop): Slice {
     condition,
     async run(milliseconds): Promise<Samples> {
       const tasks = Math.max(rounds * lanes.length, Math.ceil(perMillisecond * milliseconds));
-      const usedBefore = process.cpuUsage();
+      const usedBefore = usedMicroseconds();
       const startedAt = performance.now();
       await perform(lanes, tasks);
       perMillisecond = tasks / (performance.now() - startedAt);
-      const { user, system } = process.cpuUsage(usedBefore);
+      const used = usedMicroseconds() - usedBefore;
       await toEventLoop();
       return {
         [measure]: perMillisecond * 1_000,
-        [processorTimeOf(measure)]: (user + system) / tasks,
+        [processorTimeOf(measure)]: used / tasks,
       };
     },
   };
+}
+
+/** Of this process with all its threads so far. */
+function usedMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {
