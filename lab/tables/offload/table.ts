@@ -16,7 +16,7 @@ import mainThreadAlone from './floors/main-thread-alone.js';
 import { threadsAlone } from './floors/threads-alone.js';
 import { abVersion } from './server/ab.js';
 import { async, native, sync } from './server/hashing.js';
-import { politePools, pools, poolWithQueue } from './subjects/index.js';
+import { politePools, pools } from './subjects/index.js';
 import { findTurnsPerMicrosecond } from './workloads/turns.js';
 
 const table: Table = {
@@ -35,7 +35,6 @@ const table: Table = {
   },
   subjects: [
     ...pools.filter(({ role }) => role !== 'floor'),
-    poolWithQueue,
     ...politePools,
     sync,
     async,

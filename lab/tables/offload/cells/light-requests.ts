@@ -17,8 +17,12 @@ import { namesOf, politePools } from '../subjects/index.js';
 
 /** A quarter of the document's work, so that a slice is short. */
 const cost = 8;
-const load = { requests: 40, concurrency: 20, bytes: hashBytes };
 const situations = ['quiet', 'beside other programs'] as const;
+/** Half as many beside other programs, which get half of the cores. */
+const loads = {
+  quiet: { requests: 40, concurrency: 20, bytes: hashBytes },
+  'beside other programs': { requests: 20, concurrency: 20, bytes: hashBytes },
+};
 
 export const lightCell: MeasuredCell = {
   id: 'light requests',
@@ -38,7 +42,7 @@ export const lightCell: MeasuredCell = {
           name: situation,
           async run() {
             if (situation !== 'quiet') signal('SIGCONT');
-            const hashed = runAb(hashUrl, load);
+            const hashed = runAb(hashUrl, loads[situation]);
             const pings = await pingDuring(pingUrl, hashed);
             const report = await hashed;
             signal('SIGSTOP');
@@ -50,7 +54,7 @@ export const lightCell: MeasuredCell = {
           },
         }),
       );
-      await runAb(hashUrl, load);
+      await runAb(hashUrl, loads.quiet);
       await lab.serve(slices);
       await busy.end();
       return {};

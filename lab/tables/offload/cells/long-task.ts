@@ -8,7 +8,7 @@ import { mean, quantile } from 'simple-statistics';
 import { type Condition, conditionWords } from '../../../harness/condition.js';
 import type { MeasuredCell, Row, Samples, Slice } from '../../../harness/table.js';
 import type { OpenPool } from '../subject.js';
-import { namesOf, poolNamed, pools, poolWithQueue } from '../subjects/index.js';
+import { namesOf, poolNamed, pools } from '../subjects/index.js';
 import { spin } from '../tasks/functions.js';
 import { openPools } from '../workloads/open-pools.js';
 import { turnsIn } from '../workloads/turns.js';
@@ -23,7 +23,7 @@ const threads = Math.max(2, availableParallelism());
 
 export const longTaskCell: MeasuredCell = {
   id: 'a long task among short ones',
-  subjects: namesOf([...pools, poolWithQueue]),
+  subjects: namesOf(pools),
   sliceMilliseconds: 100,
   expectedMilliseconds: 1_000,
   async measure(name, lab) {

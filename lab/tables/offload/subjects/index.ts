@@ -12,12 +12,11 @@ import piscinaTuned from './piscina-tuned.js';
 import pointsman from './pointsman.js';
 import pointsmanNice from './pointsman-nice.js';
 import poolifier from './poolifier.js';
-import poolWithQueue from './poolifier-queue.js';
 import tinypool from './tinypool.js';
 import tinypool16 from './tinypool-16.js';
 import workerpool from './workerpool.js';
 
-export { barePostMessage, poolWithQueue };
+export { barePostMessage };
 
 /** In the documented defaults and in the fastest documented setting; and messages without a pool. */
 export const pools: readonly PoolSubject[] = [
@@ -51,7 +50,7 @@ export function namesOf(subjects: readonly Subject[]): readonly string[] {
 }
 
 export function poolNamed(name: string): PoolSubject {
-  const all = [...pools, poolWithQueue, ...politePools, mainThreadAlone];
+  const all = [...pools, ...politePools, mainThreadAlone];
   const found = all.find((pool) => pool.name === name);
   if (!found) {
     const known = namesOf(all).join(', ');
