@@ -26,7 +26,7 @@ const rounds = 2;
 /** Processor time of all loops together, and at least of each, because a wait compiles nothing. */
 const warmUpMicroseconds = { together: 400_000, each: 100_000 };
 /** Of a loop whose tasks hardly use the processor. */
-const mostWarmUpMilliseconds = 500;
+const mostWarmUpMilliseconds = 1_000;
 
 export function isLoopWanted(lab: Lab, measure: string): boolean {
   return lab.isWanted(measure) || lab.isWanted(processorTimeOf(measure));
