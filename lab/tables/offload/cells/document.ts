@@ -41,7 +41,7 @@ export const documentCell: MeasuredCell = {
         const used = (await usedMicroseconds()) - before;
         return { [rate]: report[rate], [processorTimeOf(rate)]: used / burst.requests };
       };
-      // Every thread has hashed.
+      // Warms up every thread.
       await runAb(hashUrl, { ...burst, requests: concurrency / 2, concurrency: concurrency / 2 });
       await lab.serve([{ name: rate, run }]);
       return {};

@@ -1,6 +1,6 @@
 /**
- * Light requests to a server that hashes passwords: their latency, and the number of passwords hashed meanwhile, on a
- * machine of its own and beside other programs that keep every core busy.
+ * Light requests to a server that hashes passwords: their latency, and the number of passwords hashed meanwhile, on
+ * an otherwise idle machine and beside other programs that keep every core busy.
  *
  * Threads with a lower priority give way to every other program, not only to the server's main thread: on a busy
  * machine they hash little. The programs run in the server's session, as in a container, because the system does not
@@ -14,6 +14,8 @@ import { async, hashBytes, sync } from '../server/hashing.js';
 import { pingDuring } from '../server/ping.js';
 import { withServer } from '../server/with-server.js';
 import { namesOf, politePools } from '../subjects/index.js';
+import piscina from '../subjects/piscina.js';
+import pointsman from '../subjects/pointsman.js';
 
 /** A quarter of the document's work, so that a slice is short. */
 const cost = 8;
@@ -26,8 +28,8 @@ const loads = {
 
 export const lightCell: MeasuredCell = {
   id: 'light requests',
-  // The other pools have threads of the same priority, and differ in nothing that matters here.
-  subjects: [...namesOf([sync, async]), 'pointsman', 'piscina', ...namesOf(politePools)],
+  // The other pools do the same with threads of the same priority.
+  subjects: namesOf([sync, async, pointsman, piscina, ...politePools]),
   sliceMilliseconds: 500,
   expectedMilliseconds: 1_500,
   measure: (name, lab) =>
