@@ -164,7 +164,7 @@ describe('the picture of all tables', () => {
     outcomeWith({ ours: 100, quick: 100 }, 'lower', 'turns'),
     outcomeWith({ ours: 100 }, 'lower', 'waits'),
   ];
-  const document = parse(drawOverview(outcomes));
+  const document = parse(drawOverview(outcomes, 'wide'));
   const texts = [...document.querySelectorAll('text')].map((text) => text.textContent);
 
   it('shows the work, the peer and the ratio of each table', () => {
@@ -173,7 +173,6 @@ describe('the picture of all tables', () => {
         ...['calls in a row', 'against quick', '4.00'],
         ...['locks in a row', 'slower than quick', '0.25'],
         ...['turns in a row', 'no difference to quick', '1.00'],
-        ...['waits in a row', 'no verdict yet'],
       ]),
     );
     expect(texts.at(-1)).toBe('2 × A processor, Node 20.20.2; 2026-01-03; rounds: 3');
@@ -229,12 +228,30 @@ describe('the page', () => {
     }
     const notices = [...document.querySelectorAll('main > .missing')];
     expect(notices.map(({ textContent }) => textContent)).toEqual([
-      'Other programs kept the machine busy in 5 of these 15 rounds. When they have ended, measure again: make lab',
       'Not measured yet: sofas. make lab',
     ]);
     const picture = readFileSync(join(out, 'report', 'overview.svg'), 'utf8');
     expect(picture).not.toMatch(/undefined|NaN/);
     expect(readFileSync(join(out, 'report', 'calls.svg'), 'utf8')).toContain('the headline');
+  });
+
+  it('folds the headlines that are not certain, each with its reason and the command that settles it', () => {
+    const certain = outcomeWith(all, 'higher', 'calls');
+    const doubtful = outcomeWith({ ours: 100 }, 'higher', 'waits');
+    writeReport({ out, tables: '' }, [certain, doubtful], []);
+    const document = parse(readFileSync(join(out, 'report', 'index.html'), 'utf8'));
+    expect(document.querySelectorAll('.overview > li')).toHaveLength(1);
+    const folded = document.querySelector('details.uncertain');
+    expect(folded?.textContent).toContain('Not certain: 1 headline');
+    expect(folded?.textContent).toContain('no peer completed the row');
+    expect(folded?.querySelector('code')?.textContent).toBe(
+      'make lab TABLE=waits ROW=first ROUNDS=6',
+    );
+    for (const picture of ['overview.svg', 'overview-narrow.svg']) {
+      const drawn = readFileSync(join(out, 'report', picture), 'utf8');
+      expect(drawn).toContain('calls in a row');
+      expect(drawn).not.toContain('waits in a row');
+    }
   });
 
   it('shows the sentence and the published table of each table, and folds the rest', () => {
