@@ -26,7 +26,6 @@ const otherLoads: readonly Load[] = (['quiet', 'all cores busy'] as const).flatM
   ...(condition === 'quiet' ? [] : [{ ...headlineLoad, condition }]),
   { threads: 'one thread', depth: 256, condition },
   { threads: 'all cores', depth: 16, condition },
-  { threads: 'all cores', depth: 256, condition },
 ]);
 
 const coldMeasure = 'cold';

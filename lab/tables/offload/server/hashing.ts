@@ -1,7 +1,7 @@
 /** The ways in which the document's route can hash a password, by the subject's name. */
 import { availableParallelism } from 'node:os';
 import type { Subject } from '../../../harness/table.js';
-import { defaultPools, poolNamed } from '../subjects/index.js';
+import { poolNamed } from '../subjects/index.js';
 
 export type Hash = () => string | PromiseLike<unknown>;
 
@@ -24,8 +24,6 @@ export const native: Subject = {
   package: '@node-rs/bcrypt',
   note: 'Another implementation, in Rust; its hash is asynchronous.',
 };
-
-export const hashing: readonly Subject[] = [sync, async, ...defaultPools, native];
 
 export const hashBytes = 60;
 const password = 'secret';
