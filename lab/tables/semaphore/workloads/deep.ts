@@ -5,19 +5,18 @@
  * interrupt. Therefore the waiters themselves read the clock, and stop the batch once its pace is too slow to finish
  * in time.
  */
-import type { Budget } from '../../../harness/table.js';
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';
 
 const waiters = 100_000;
 const between = 1_024;
+const patienceMilliseconds = 2_000;
 /** The time that a slow start or one garbage collection may take before the pace counts. */
 const graceMilliseconds = 300;
 
-export function deepQueue(form: PermitForm, library: unknown, budget: Budget): Workload {
+export function deepQueue(form: PermitForm, library: unknown): Workload {
   const { create, acquire, release, open } = form;
   const semaphore = create(library, 1);
-  const patience = Math.max(1_000, 10 * budget.measureMilliseconds);
   let count = 0;
   let startedAt = 0;
   let stop: (reason: Error) => void;
@@ -25,9 +24,9 @@ export function deepQueue(form: PermitForm, library: unknown, budget: Budget): W
   function tooSlow(done: number, what: string): Error | undefined {
     if (done % between !== 0) return undefined;
     const taken = performance.now() - startedAt;
-    if (taken <= graceMilliseconds + (patience * done) / waiters) return undefined;
+    if (taken <= graceMilliseconds + (patienceMilliseconds * done) / waiters) return undefined;
     const soFar = `${done} of ${waiters} ${what} after ${(taken / 1_000).toFixed(1)} s`;
-    return new Error(`would not be done in ${patience / 1_000} s: ${soFar}`);
+    return new Error(`would not be done in ${patienceMilliseconds / 1_000} s: ${soFar}`);
   }
 
   async function waiter(): Promise<void> {
