@@ -23,7 +23,9 @@ export const memoryCell: MeasuredCell = {
     const library = await load();
     // Compiles the code, and grows memory that stays anyway.
     await bytesPerWaiter(permits, library);
-    return { ok: true, samples: { bytesPerWaiter: [await bytesPerWaiter(permits, library)] } };
+    const samples: number[] = [];
+    while (samples.length < 5) samples.push(await bytesPerWaiter(permits, library));
+    return { ok: true, samples: { bytesPerWaiter: samples } };
   },
 };
 
