@@ -16,7 +16,8 @@ export const memoryCell: MeasuredCell = {
   subjects: subjects
     .filter((subject) => subject === barePromises || (subject.role !== 'floor' && subject.permits))
     .map(({ name }) => name),
-  whole: 'a heap is measured once, after all garbage is collected',
+  whole: 'a heap is measured at rest, after all garbage is collected',
+  expectedMilliseconds: 1_000,
   async measure(name) {
     const { permits, load } = subjectNamed(name);
     if (permits === undefined) throw new Error(`cell memory: ${name} has no permits`);
