@@ -51,5 +51,5 @@ export const sharedBehaviours: Behaviours = {
 function howItWaits(form: PermitForm | undefined): string {
   if (form?.createWithTimeout ?? form?.acquireWithTimeout) return 'with its own time limit of 10 s';
   if (form?.acquireWithSignal) return 'with AbortSignal.timeout of 10 s';
-  return 'without a limit on its wait, which it lacks';
+  return 'without a time limit, as it has none';
 }
