@@ -54,12 +54,12 @@ export default defineSubject({
       await redis.evalsha(sha, 1, key.name, token);
     }
 
-    /** Unlocks the keys that no task has. */
+    /** Unlocks the keys that no task has, until there are none: another process may wait for them. */
     async function sweep(): Promise<void> {
       clearTimeout(timer);
-      timer = undefined;
       const idle = [...keys.values()].filter(({ token, mutex }) => token && !mutex.isLocked());
       await Promise.all(idle.map((key) => key.mutex.runExclusive(() => unlockOnServer(key))));
+      timer = idle.length > 0 ? setTimeout(sweep, keepMilliseconds) : undefined;
     }
 
     return {
