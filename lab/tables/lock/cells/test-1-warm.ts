@@ -9,10 +9,13 @@ import { withClient } from './on-server.js';
 /** The other key sets differ little in a warm process. */
 export const warmKeySets = ['1/1', '5/9'].map(keySetNamed);
 
+/** The same for every subject. */
+const warmUpRuns = 3;
+
 export const test1WarmCell: Cell = {
   id: 'test-1-warm',
   subjects: warmSubjects.map(({ name }) => name),
-  expectedMilliseconds: 1_200,
+  expectedMilliseconds: 2_000,
   sliceMilliseconds: 150,
   measure: (name, lab) =>
     withContestant(name, 'test-1', async ({ check, run }) => {
@@ -23,7 +26,9 @@ export const test1WarmCell: Cell = {
           run: (milliseconds) => run(keySet, milliseconds),
         }),
       );
-      for (const slice of slices) await slice.run(0);
+      for (let run = 0; run < warmUpRuns; run += 1) {
+        for (const slice of slices) await slice.run(0);
+      }
       await lab.serve(slices);
       return { ok: true, samples: {} };
     }),

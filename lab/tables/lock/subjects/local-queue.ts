@@ -57,9 +57,10 @@ export default defineSubject({
     /** Unlocks the keys that no task has, until there are none: another process may wait for them. */
     async function sweep(): Promise<void> {
       clearTimeout(timer);
+      timer = undefined;
       const idle = [...keys.values()].filter(({ token, mutex }) => token && !mutex.isLocked());
       await Promise.all(idle.map((key) => key.mutex.runExclusive(() => unlockOnServer(key))));
-      timer = idle.length > 0 ? setTimeout(sweep, keepMilliseconds) : undefined;
+      if (idle.length > 0) timer ??= setTimeout(sweep, keepMilliseconds);
     }
 
     return {
