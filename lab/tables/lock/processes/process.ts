@@ -48,7 +48,7 @@ async function run(setting: Setting): Promise<Report> {
       const keys = draw();
       const askedAt = performance.now();
       const held = await client.lock(keys);
-      if (phase === 'measured') waits.push(performance.now() - askedAt);
+      if (phase !== 'before') waits.push(performance.now() - askedAt);
       await judge.turn(stay);
       turns++;
       await client.unlock(held);

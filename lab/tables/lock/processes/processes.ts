@@ -72,7 +72,7 @@ export class Processes {
     return {
       perSecond: sum(reports.map((report) => report.perSecond)),
       ...slowestWaits(Float64Array.from(reports.flatMap((report) => report.waits))),
-      fairness: fairness(reports.map((report) => report.waits.length)),
+      fairness: fairness(reports.map((report) => report.turns)),
       sent: sum(reports.map((report) => report.sent)),
       turns,
       used: sum(reports.map((report) => report.used)),

@@ -39,7 +39,7 @@ export type Command =
 export interface Report {
   /** Of the measured part. */
   readonly perSecond: number;
-  /** The waits of the turns granted in the measured part, in milliseconds. */
+  /** The waits of the turns granted in the measured part and later, in milliseconds: those of starved tasks end later. */
   readonly waits: readonly number[];
   /** In the whole run. */
   readonly sent: number;
