@@ -12,6 +12,7 @@ endif
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
 lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter lock,$(or $(TABLE),lock)),ruby-if-possible)
 lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
@@ -61,9 +62,15 @@ oha: lab/.tools/bin/oha ## build the load generator of the published document; m
 lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
 
-ruby: ## install Ruby and the published document's library, for the table lock
+ruby-if-possible:
+	@$(MAKE) --silent ruby || echo "The published document's Ruby library cannot be installed; its figures will be missing."
+
+ruby: lab/.tools/ruby/installed ## install Ruby and the published document's library, for the table lock
+
+lab/.tools/ruby/installed:
 	$(call install,ruby,The published document's library needs,ruby ruby-redis ruby-eventmachine ruby-hiredis)
-	gem install --install-dir lab/.tools/ruby --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
+	gem install --install-dir $(@D) --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
+	@touch $@
 
 # May be set to a mirror or a local clone.
 DENO_STD := https://github.com/denoland/std
