@@ -41,6 +41,7 @@ async function bundle(name: string, folder: string): Promise<void> {
       format: 'esm',
       target: 'es2022',
       platform: 'browser',
+      external: ['node:*'],
       logLevel: 'silent',
     });
   }

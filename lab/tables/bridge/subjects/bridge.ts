@@ -1,39 +1,41 @@
 /** The code that our subjects share: Pointsman's bridge, each with its own options. */
-import type { HostFunctions, Rect } from '../host/functions.js';
+import type { ServedFunctions } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
-import type { Work } from '../work.js';
-
-interface Served extends HostFunctions {
-  asyncRect(): Promise<Rect>;
-}
+import { calls, payloadNames } from '../work.js';
 
 type ExposeOptions = NonNullable<Parameters<typeof import('pointsman/bridge')['expose']>[2]>;
 
-export function bridgeSubject({
-  options = {},
-  ...described
-}: {
-  readonly name: string;
-  readonly note: string;
-  readonly does: readonly Work[];
-  readonly options?: ExposeOptions;
-}): BridgeSubject {
+export function bridgeSubject(
+  name: string,
+  note: string,
+  options: ExposeOptions = {},
+): BridgeSubject {
   return {
-    ...described,
+    name,
+    note,
     role: 'ours',
     package: 'pointsman',
-    platforms: ['Chromium', 'Node'],
+    platforms: ['Chromium', 'Node', 'Node, into a worker'],
+    does: [
+      ...calls,
+      'awaited',
+      'async function',
+      'in flight',
+      'batch of 8',
+      'source text',
+      'frames',
+      'idle',
+      ...payloadNames,
+    ],
     async serve({ functions, startWorker }) {
       const { expose } = await import('pointsman/bridge');
-      const worker = startWorker().raw as Parameters<typeof expose>[0];
-      const served: Served = { ...functions, asyncRect: async () => functions.rect() };
-      const bridge = expose(worker, served, options);
+      const bridge = expose(startWorker().raw as Parameters<typeof expose>[0], functions, options);
       await bridge.ready;
       return undefined;
     },
     async connect() {
       const { connect } = await import('pointsman/bridge');
-      const host = connect<Served>();
+      const host = connect<ServedFunctions>();
       await host.ready;
       return {
         blocking: host,
@@ -42,6 +44,16 @@ export function bridgeSubject({
         batch: (calls) =>
           host.batch((recorded) => Array.from({ length: calls }, () => recorded.rect())),
       };
+    },
+    async callWorker() {
+      const { Worker } = await import('node:worker_threads');
+      const { connect } = await import('pointsman/bridge');
+      const port = new Worker(new URL('./workers/pointsman.js', import.meta.url), {
+        workerData: options,
+      });
+      const functions = connect<typeof import('./workers/functions.js')>({ port });
+      await functions.ready;
+      return { blocking: functions, answered: () => functions.answered() };
     },
   };
 }

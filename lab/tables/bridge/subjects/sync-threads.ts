@@ -6,11 +6,11 @@ const subject: BridgeSubject = {
   name: 'sync-threads',
   role: 'peer',
   package: 'sync-threads',
-  note: "Node's main thread calls into a worker, which the library starts for each call.",
-  platforms: ['Node'],
-  does: ['call'],
+  note: 'Starts a worker for each call.',
+  platforms: ['Node, into a worker'],
+  does: ['call', 'source text'],
   uncounted: true,
-  async serve() {
+  async callWorker() {
     const { createSyncFn } = await import('sync-threads');
     const worker = new URL('./workers/sync-threads.js', import.meta.url);
     return { blocking: requests(createSyncFn(fileURLToPath(worker))) };

@@ -1,4 +1,4 @@
 import { runAsWorker } from 'sync-threads';
 import { answerQuestion } from './functions.js';
 
-await runAsWorker(async (question) => answerQuestion(question));
+await runAsWorker(answerQuestion);

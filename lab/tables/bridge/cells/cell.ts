@@ -1,0 +1,136 @@
+/**
+ * A cell of this table: one subject on one platform, a slice for each work in each condition. Each condition has a new
+ * worker, so that nothing learnt in one carries over to the next.
+ */
+import { type Condition, conditions } from '../../../harness/condition.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { Lab, MeasuredCell, Measurement, Samples, Slice } from '../../../harness/table.js';
+import type { Found } from '../caller/order.js';
+import { averageTime, margin, timedCalls } from '../caller/perform.js';
+import { noChromium } from '../page/browser.js';
+import type { BridgeSubject, Platform } from '../subject.js';
+import { subjectNamed, subjects } from '../subjects/index.js';
+import type { Work } from '../work.js';
+import { millisecondsBetween, readProcessorTime } from './processor-time.js';
+import { openSessions, type Sessions } from './sessions.js';
+
+/** The code that all works of a session share is compiled. */
+const warmUpMilliseconds = 200;
+const workWarmUpMilliseconds = 15;
+/** In a browser the clock moves in steps of 5 µs. */
+const callsTimedTogether = 16;
+
+interface Described
+  extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds' | 'expectedMilliseconds'> {
+  readonly platform: Platform;
+  readonly works: readonly Work[];
+  /** Default: all that do its works. */
+  readonly floors?: readonly string[];
+}
+
+export function bridgeCell({ platform, works, floors, ...cell }: Described): MeasuredCell {
+  const isMeasured = (name: string) =>
+    floors === undefined || subjectNamed(name).role !== 'floor' || floors.includes(name);
+  return {
+    ...cell,
+    subjects: whoDo(platform, ...works).filter(isMeasured),
+    limitMilliseconds: 60_000,
+    async measure(name, lab) {
+      const sessions = await openSessions(platform, name);
+      if (!sessions) return { ok: false, unavailable: true, note: noChromium, samples: {} };
+      try {
+        return await serve(subjectNamed(name), platform, works, sessions, lab);
+      } finally {
+        await sessions.close();
+      }
+    },
+  };
+}
+
+/** The subjects of works on a platform. */
+export function whoDo(platform: Platform, ...works: readonly Work[]): string[] {
+  return subjects
+    .filter((subject) => subject.platforms.includes(platform))
+    .filter((subject) => works.some((work) => wayOf(subject, work) !== undefined))
+    .map(({ name }) => name);
+}
+
+export function measureName(condition: Condition, measure: string): string {
+  return `${condition} ${measure}`;
+}
+
+/** The work by which a subject does a work, itself or another. */
+function wayOf({ does, sameAs = {} }: BridgeSubject, work: Work): Work | undefined {
+  return does.includes(work) ? work : sameAs[work];
+}
+
+export function processorTimeName(condition: Condition, work: Work): string {
+  return processorTimeOf(measureName(condition, work));
+}
+
+function measuresOf(work: Work): string[] {
+  if (work === 'single') return ['p50', 'p99'];
+  if (work === 'call') return [work, averageTime, margin, timedCalls];
+  return [work];
+}
+
+async function serve(
+  subject: BridgeSubject,
+  platform: Platform,
+  works: readonly Work[],
+  sessions: Sessions,
+  lab: Lab,
+): Promise<Measurement> {
+  const group = platform === 'Chromium' ? callsTimedTogether : 1;
+  const isWanted = (condition: Condition, work: Work) =>
+    [...measuresOf(work), processorTimeOf(work)].some((measure) =>
+      lab.isWanted(measureName(condition, measure)),
+    );
+  const does = works.filter((work) => wayOf(subject, work) !== undefined);
+  const slices: Slice[] = [];
+  for (const condition of conditions) {
+    const wanted = does.filter((work) => isWanted(condition, work));
+    if (wanted.length === 0) continue;
+    const session = await sessions.open();
+    const shared: Work = subject.does.includes('call') ? 'call' : (does[0] as Work);
+    await session.run({ work: shared, milliseconds: warmUpMilliseconds, group });
+    for (const work of wanted) {
+      const way = wayOf(subject, work) as Work;
+      const order = { work: way, group };
+      if (way !== shared) await session.run({ ...order, milliseconds: workWarmUpMilliseconds });
+      slices.push({
+        name: measureName(condition, work),
+        condition,
+        async run(milliseconds) {
+          const before = readProcessorTime(processes);
+          const startedAt = performance.now();
+          const found = await session.run({ ...order, milliseconds });
+          const used = millisecondsBetween(before, readProcessorTime(processes));
+          return work === 'idle'
+            ? { [this.name]: (1_000 * used) / (performance.now() - startedAt) }
+            : samplesOf(condition, work, way, found, used);
+        },
+      });
+    }
+  }
+  const processes = sessions.processes();
+  await lab.serve(slices);
+  return { ok: true, samples: {} };
+}
+
+function samplesOf(
+  condition: Condition,
+  work: Work,
+  way: Work,
+  { samples, calls }: Found,
+  usedMilliseconds: number,
+): Samples {
+  const measured = measuresOf(work).map((measure) => [
+    measureName(condition, measure),
+    samples[measure] ?? samples[way],
+  ]);
+  return {
+    ...Object.fromEntries(measured),
+    [processorTimeName(condition, work)]: (1_000 * usedMilliseconds) / calls,
+  };
+}
