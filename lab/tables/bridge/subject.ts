@@ -67,7 +67,7 @@ export interface BridgeSubject extends Subject {
   readonly platforms: readonly Platform[];
   readonly does: readonly Work[];
   /** Works that the subject does by another, without a way of its own. */
-  readonly sameAs?: Partial<Record<Work, Work>>;
+  readonly doneBy?: Partial<Record<Work, Work>>;
   /** Its answers are truncated to whole numbers. */
   readonly wholeNumbers?: true;
   /** The host's count is not checked, because no call arrives there. */

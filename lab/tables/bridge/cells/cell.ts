@@ -15,7 +15,7 @@ import { millisecondsBetween, readProcessorTime } from './processor-time.js';
 import { openSessions, type Sessions } from './sessions.js';
 
 /** The code that all works of a session share is compiled. */
-const warmUpMilliseconds = 200;
+const warmUpMilliseconds = 100;
 const workWarmUpMilliseconds = 15;
 /** In a browser the clock moves in steps of 5 µs. */
 const callsTimedTogether = 16;
@@ -25,15 +25,13 @@ interface Described
   readonly platform: Platform;
   readonly works: readonly Work[];
   /** Default: all that do its works. */
-  readonly floors?: readonly string[];
+  readonly subjects?: readonly string[];
 }
 
-export function bridgeCell({ platform, works, floors, ...cell }: Described): MeasuredCell {
-  const isMeasured = (name: string) =>
-    floors === undefined || subjectNamed(name).role !== 'floor' || floors.includes(name);
+export function bridgeCell({ platform, works, ...cell }: Described): MeasuredCell {
   return {
+    subjects: whoDo(platform, ...works),
     ...cell,
-    subjects: whoDo(platform, ...works).filter(isMeasured),
     limitMilliseconds: 60_000,
     async measure(name, lab) {
       const sessions = await openSessions(platform, name);
@@ -60,8 +58,8 @@ export function measureName(condition: Condition, measure: string): string {
 }
 
 /** The work by which a subject does a work, itself or another. */
-function wayOf({ does, sameAs = {} }: BridgeSubject, work: Work): Work | undefined {
-  return does.includes(work) ? work : sameAs[work];
+function wayOf({ does, doneBy = {} }: BridgeSubject, work: Work): Work | undefined {
+  return does.includes(work) ? work : doneBy[work];
 }
 
 export function processorTimeName(condition: Condition, work: Work): string {

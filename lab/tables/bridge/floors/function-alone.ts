@@ -7,7 +7,7 @@ const subject: BridgeSubject = {
   note: 'Called in its own thread, without crossing to another.',
   platforms: ['Chromium', 'Node'],
   does: [...calls, 'idle'],
-  sameAs: { awaited: 'call', 'in flight': 'call', 'batch of 8': 'call' },
+  doneBy: { awaited: 'call', 'in flight': 'call', 'batch of 8': 'call' },
   serve: async ({ functions }) => ({ blocking: functions }),
 };
 

@@ -8,7 +8,7 @@ const subject: BridgeSubject = {
   note: 'Functions of the host as members of its proxy. Waits awake: a blocked worker spins for the whole call.',
   platforms: ['Chromium'],
   does: [...calls, 'async function', ...payloadNames],
-  sameAs: { 'batch of 8': 'call' },
+  doneBy: { 'batch of 8': 'call' },
   async serve({ functions, startWorker }) {
     const { default: coincident } = await import('coincident/main');
     const worker = startWorker('connect', coincident().Worker).raw as { proxy: object };

@@ -56,7 +56,7 @@ export function documentVariant({
       ...(codec === 'structured' ? (['in flight'] as const) : []),
       ...(codec === 'custom' ? (['frames'] as const) : []),
     ],
-    sameAs: codec === 'structured' ? { awaited: 'call' } : { 'batch of 8': 'call' },
+    doneBy: codec === 'structured' ? { awaited: 'call' } : { 'batch of 8': 'call' },
     ...(codec === 'custom' ? { wholeNumbers: true as const } : {}),
     async serve(place) {
       const buffer = new SharedArrayBuffer(bufferBytes);

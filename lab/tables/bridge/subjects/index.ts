@@ -22,7 +22,6 @@ import postMessage from './post-message.js';
 import sabSabCbor from './sab-sab-cbor.js';
 import sabSabCustom from './sab-sab-custom.js';
 import syncMessage from './sync-message.js';
-import syncThreads from './sync-threads.js';
 import synckit from './synckit.js';
 import synclink from './synclink.js';
 import transferredCopy from './transferred-copy.js';
@@ -42,7 +41,6 @@ const modules: Readonly<Record<string, BridgeSubject>> = {
   'subjects/synclink': synclink,
   'subjects/synckit': synckit,
   'subjects/make-synchronized': makeSynchronized,
-  'subjects/sync-threads': syncThreads,
   'subjects/post-message': postMessage,
   'subjects/transferred-copy': transferredCopy,
   'subjects/copy-in-memory': copyInMemory,

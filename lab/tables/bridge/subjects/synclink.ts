@@ -9,7 +9,7 @@ const subject: BridgeSubject = {
   note: 'Its blocking calls carry JSON, so no bytes.',
   platforms: ['Chromium'],
   does: [...calls, 'awaited', 'async function', ...jsonPayloads],
-  sameAs: { 'batch of 8': 'call' },
+  doneBy: { 'batch of 8': 'call' },
   async serve({ functions, startWorker }) {
     const { expose } = await import('synclink');
     expose(functions, startWorker().raw);
