@@ -9,7 +9,8 @@ import type { Subject } from '../../harness/table.js';
 import type { HostFunctions, ServedFunctions } from './host/functions.js';
 import type { Work } from './work.js';
 
-export type Platform = 'Chromium' | 'Node' | 'Node, into a worker';
+export const platforms = ['Chromium', 'Node', 'Node, into a worker'] as const;
+export type Platform = (typeof platforms)[number];
 
 /** The other end of a worker, or from inside a worker its parent. */
 export interface Thread {

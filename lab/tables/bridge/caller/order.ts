@@ -4,8 +4,6 @@ import type { Work } from '../work.js';
 export interface Order {
   readonly work: Work;
   readonly milliseconds: number;
-  /** The number of calls that are timed together, where the clock is too coarse for one. */
-  readonly group: number;
 }
 
 export interface Found {

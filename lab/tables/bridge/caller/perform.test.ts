@@ -7,7 +7,7 @@ import type { Order } from './order.js';
 import { averageTime, margin, perform, timedCalls } from './perform.js';
 
 function orderOf(work: Work): Order {
-  return { work, milliseconds: 1, group: 4 };
+  return { work, milliseconds: 1 };
 }
 
 const right: Caller = {

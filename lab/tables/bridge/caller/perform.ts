@@ -2,10 +2,9 @@
  * Executes one order in the calling thread: loops over many calls, timed as a whole.
  *
  * Invariant: the clock is read once per 0.1 ms, not per call. Single calls are the exception: two readings cost 0.1
- * µs, and in a browser the clock moves in steps of 5 µs. There the median is taken over groups of calls, and only the
- * 99th percentile over single ones.
+ * µs, and in a browser the clock moves in steps of 5 µs, which a 99th percentile can bear.
  */
-import { mean, median, quantile, sampleStandardDeviation } from 'simple-statistics';
+import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
 import { textOf } from '../host/functions.js';
 import type { Caller } from '../subject.js';
 import { batchSize, inFlight, isPayload, payloads, sourceLength, type Work } from '../work.js';
@@ -43,7 +42,7 @@ export async function perform(order: Order, caller: Caller, wholeNumbers: boolea
   const lead = await loop(stretch, leadMilliseconds);
   const found =
     work === 'single'
-      ? await single(order, call, awaits, check)
+      ? await single(milliseconds, call, awaits, check)
       : loopSamples(work, await loop(stretch, milliseconds));
   caller.rest?.();
   return { ...found, calls: lead.calls + found.calls };
@@ -160,23 +159,20 @@ function loopSamples(work: Work, { calls, milliseconds, perCall }: Looped): Foun
   return { samples, calls };
 }
 
-async function single(order: Order, call: Call, awaits: boolean, check: Check): Promise<Found> {
-  const groups: number[] = [];
-  const singles: number[] = [];
-  const ends = performance.now() + order.milliseconds;
-  let calls = 0;
+async function single(
+  milliseconds: number,
+  call: Call,
+  awaits: boolean,
+  check: Check,
+): Promise<Found> {
+  const microseconds: number[] = [];
+  const ends = performance.now() + milliseconds;
+  let last: number;
   do {
     const startedAt = performance.now();
-    for (let made = 0; made < order.group; made++) check(awaits ? await call() : call());
-    groups.push((1_000 * (performance.now() - startedAt)) / order.group);
-    calls += order.group;
-    if (order.group > 1) {
-      const singleAt = performance.now();
-      check(awaits ? await call() : call());
-      singles.push(1_000 * (performance.now() - singleAt));
-      calls += 1;
-    }
-  } while (performance.now() < ends);
-  const timed = order.group > 1 ? singles : groups;
-  return { samples: { p50: median(groups), p99: quantile(timed, 0.99) }, calls };
+    check(awaits ? await call() : call());
+    last = performance.now();
+    microseconds.push(1_000 * (last - startedAt));
+  } while (last < ends);
+  return { samples: { p99: quantile(microseconds, 0.99) }, calls: microseconds.length };
 }

@@ -17,11 +17,8 @@ import { openSessions, type Sessions } from './sessions.js';
 /** The code that all works of a session share is compiled. */
 const warmUpMilliseconds = 100;
 const workWarmUpMilliseconds = 15;
-/** In a browser the clock moves in steps of 5 µs. */
-const callsTimedTogether = 16;
 
-interface Described
-  extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds' | 'expectedMilliseconds'> {
+interface Described extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds'> {
   readonly platform: Platform;
   readonly works: readonly Work[];
   /** Default: all that do its works. */
@@ -32,12 +29,13 @@ export function bridgeCell({ platform, works, ...cell }: Described): MeasuredCel
   return {
     subjects: whoDo(platform, ...works),
     ...cell,
+    expectedMilliseconds: platform === 'Chromium' ? 1_500 : 600,
     limitMilliseconds: 60_000,
     async measure(name, lab) {
       const sessions = await openSessions(platform, name);
       if (!sessions) return { ok: false, unavailable: true, note: noChromium, samples: {} };
       try {
-        return await serve(subjectNamed(name), platform, works, sessions, lab);
+        return await serve(subjectNamed(name), works, sessions, lab);
       } finally {
         await sessions.close();
       }
@@ -67,19 +65,17 @@ export function processorTimeName(condition: Condition, work: Work): string {
 }
 
 function measuresOf(work: Work): string[] {
-  if (work === 'single') return ['p50', 'p99'];
+  if (work === 'single') return ['p99'];
   if (work === 'call') return [work, averageTime, margin, timedCalls];
   return [work];
 }
 
 async function serve(
   subject: BridgeSubject,
-  platform: Platform,
   works: readonly Work[],
   sessions: Sessions,
   lab: Lab,
 ): Promise<Measurement> {
-  const group = platform === 'Chromium' ? callsTimedTogether : 1;
   const isWanted = (condition: Condition, work: Work) =>
     [...measuresOf(work), processorTimeOf(work)].some((measure) =>
       lab.isWanted(measureName(condition, measure)),
@@ -91,18 +87,17 @@ async function serve(
     if (wanted.length === 0) continue;
     const session = await sessions.open();
     const shared: Work = subject.does.includes('call') ? 'call' : (does[0] as Work);
-    await session.run({ work: shared, milliseconds: warmUpMilliseconds, group });
+    await session.run({ work: shared, milliseconds: warmUpMilliseconds });
     for (const work of wanted) {
       const way = wayOf(subject, work) as Work;
-      const order = { work: way, group };
-      if (way !== shared) await session.run({ ...order, milliseconds: workWarmUpMilliseconds });
+      if (way !== shared) await session.run({ work: way, milliseconds: workWarmUpMilliseconds });
       slices.push({
         name: measureName(condition, work),
         condition,
         async run(milliseconds) {
           const before = readProcessorTime(processes);
           const startedAt = performance.now();
-          const found = await session.run({ ...order, milliseconds });
+          const found = await session.run({ work: way, milliseconds });
           const used = millisecondsBetween(before, readProcessorTime(processes));
           return work === 'idle'
             ? { [this.name]: (1_000 * used) / (performance.now() - startedAt) }

@@ -22,7 +22,20 @@ const spin: Wait = (words, word, value) => {
   }
 };
 
-export function memoryPingPong({
+export default [
+  memoryPingPong({
+    name: 'two workers, polling',
+    wait: 'spin',
+    note: 'A number to another worker and back; both wait awake and keep a core busy.',
+  }),
+  memoryPingPong({
+    name: 'two workers, Atomics.wait',
+    wait: 'sleep',
+    note: 'A number to another worker and back; both sleep while they wait.',
+  }),
+];
+
+function memoryPingPong({
   wait,
   ...described
 }: {
