@@ -32,7 +32,7 @@ lab: setup ## measure the headline of every table and build the page; minutes
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
-	  $(if $(FRESH),--fresh) $(if $(REPORT),--report)
+	  $(if $(ITSELF),--itself) $(if $(FRESH),--fresh) $(if $(REPORT),--report)
 
 cells: ## build the programs of the table runtime
 	@command -v cargo >/dev/null && [ ! -e lab/.tools/cells/release/runtime-nio ] && \

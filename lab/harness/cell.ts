@@ -1,17 +1,31 @@
 /**
- * Runs one cell in its own process. Always resolves: with samples, or with a note that says how the cell failed.
+ * The process of one cell, from its start to its last words. It never rejects: a failure is a note that says how the
+ * cell failed.
  *
- * Invariant: when a run has ended, in any way, its whole process group has ended.
+ * Invariant: when a process has ended, in any way, its whole process group has ended.
  */
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { x } from 'tinyexec';
-import type { Budget, Cell, Measurement, Row } from './table.js';
+import type { Condition } from './condition.js';
+import type { Cell, Measurement, Row, Samples } from './table.js';
 
-export interface CellRun extends Measurement {
-  readonly milliseconds: number;
-  /** Whether the process crashed without a measurement, which says nothing about the subject. */
+/** A line that the process prints (see `cell-process.ts`). */
+type Line =
+  | { readonly slices: readonly OfferedSlice[] }
+  | { readonly samples: Samples; readonly ok?: undefined }
+  | Measurement;
+
+export interface OfferedSlice {
+  readonly name: string;
+  readonly condition: Condition;
+}
+
+/** The end of a process. */
+export interface Ended extends Measurement {
+  /** Whether it crashed without a measurement, which says nothing about the subject. */
   readonly crashed: boolean;
 }
 
@@ -19,110 +33,182 @@ const defaultLimitMilliseconds = 30_000;
 const endedWhileAwaiting = 13;
 const program = fileURLToPath(new URL('./cell-process.js', import.meta.url));
 
-export async function runCell(options: {
+export interface CellOptions {
   readonly module: string;
   readonly cell: Cell;
   readonly rows: readonly Row[];
+  /** The name by which the cell knows it. */
   readonly subject: string;
-  readonly budget: Budget;
   readonly signal: AbortSignal;
-}): Promise<CellRun> {
-  const { module, cell, rows, subject, budget, signal } = options;
-  const limit = cell.limitMilliseconds ?? defaultLimitMilliseconds;
-  const startedAt = performance.now();
-  signal.throwIfAborted();
-  const wanted = JSON.stringify(
-    rows.flatMap(({ measure, processorTime = measure }) => [measure, processorTime]),
-  );
-  const [file, ...words] =
-    'command' in cell
-      ? cell.command(subject, budget)
-      : [
-          cell.runtime ?? process.execPath,
-          program,
-          module,
-          cell.id,
-          subject,
-          JSON.stringify(budget),
-          wanted,
-        ];
-  if (!existsSync(file)) {
-    const note = `not here: ${basename(file)}, which \`make lab\` brings where it can`;
-    return { ok: false, note, unavailable: true, samples: {}, milliseconds: 0, crashed: false };
-  }
-  const running = x(file, words, {
-    nodeOptions: {
+}
+
+export class CellProcess {
+  readonly #limit: number;
+  readonly #signal: AbortSignal;
+  readonly #child: ChildProcess | undefined;
+  readonly #ended: Promise<Ended>;
+  #resolveEnded: (ended: Ended) => void = () => {};
+  /** Resolves with the next line of the protocol, or with undefined at the end of the process. */
+  #hear: (line: Line | undefined) => void = () => {};
+  #errors = '';
+  #isLate = false;
+  /** The slices that it serves; empty until it is ready, and of a cell that is not sliced. */
+  slices: readonly OfferedSlice[] = [];
+  /** Set at its end. */
+  ended: Ended | undefined;
+
+  private constructor({ module, cell, rows, subject, signal }: CellOptions) {
+    this.#limit = cell.limitMilliseconds ?? defaultLimitMilliseconds;
+    this.#signal = signal;
+    this.#ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    const [file, ...words] = commandOf(module, cell, rows, subject);
+    if (!existsSync(file)) {
+      const note = `not here: ${basename(file)}, which \`make lab\` brings where it can`;
+      this.#end({ ok: false, note, unavailable: true, samples: {}, crashed: false });
+      return;
+    }
+    const child = spawn(file, words, {
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, NODE_ENV: 'production' },
-    },
-  });
-  const killGroup = () => killProcessGroup(running.pid);
-  let timedOut = false;
-  const alarm = setTimeout(() => {
-    timedOut = true;
-    killGroup();
-  }, limit);
-  signal.addEventListener('abort', killGroup);
-  // A process left behind would hold the pipes open, and this run would never end.
-  running.process?.once('exit', killGroup);
-  try {
-    const { stdout, stderr, exitCode } = await running;
-    signal.throwIfAborted();
-    const milliseconds = performance.now() - startedAt;
-    const failed = (note: string, crashed: boolean): CellRun => {
-      return { ok: false, note, samples: {}, milliseconds, crashed };
+    });
+    this.#child = child;
+    // A process that has ended does not read its last request.
+    child.stdin.on('error', () => {});
+    child.stderr.on('data', (data) => {
+      this.#errors += data;
+    });
+    this.#listen(child);
+    // A process left behind would hold the pipes open, and this one would never end.
+    child.once('exit', this.kill);
+    signal.addEventListener('abort', this.kill);
+  }
+
+  /** Starts the process; resolves when it is ready or has ended. */
+  static async start(options: CellOptions): Promise<CellProcess> {
+    options.signal.throwIfAborted();
+    const started = new CellProcess(options);
+    const line = await started.#timed(started.#nextLine());
+    if (line && 'slices' in line) started.slices = line.slices;
+    else await started.#timed(started.#ended);
+    return started;
+  }
+
+  /** Runs a slice; undefined if the process has failed, which is its end. */
+  async run(slice: string, milliseconds: number): Promise<Samples | undefined> {
+    if (this.ended) return undefined;
+    this.#child?.stdin?.write(`${JSON.stringify({ slice, milliseconds })}\n`);
+    const line = await this.#timed(this.#nextLine());
+    if (line && 'samples' in line && line.ok === undefined) return line.samples;
+    await this.#timed(this.#ended);
+    return undefined;
+  }
+
+  /** Tells the process that the lab has enough, and waits for its last words. */
+  end(): Promise<Ended> {
+    this.#child?.stdin?.end();
+    return this.#timed(this.#ended);
+  }
+
+  /** Absent for a program that is not installed. */
+  get id(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  #nextLine(): Promise<Line | undefined> {
+    if (this.ended) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#hear = resolve;
+    });
+  }
+
+  /** Kills the process if it takes longer than its limit, which settles what is awaited. */
+  async #timed<Value>(awaited: Promise<Value>): Promise<Value> {
+    const alarm = setTimeout(() => {
+      this.#isLate = true;
+      this.kill();
+    }, this.#limit);
+    try {
+      const value = await awaited;
+      this.#signal.throwIfAborted();
+      return value;
+    } finally {
+      clearTimeout(alarm);
+    }
+  }
+
+  async #listen(child: ChildProcess): Promise<void> {
+    const { stdout } = child;
+    if (!stdout) return;
+    let measurement: Measurement | undefined;
+    for await (const text of createInterface({ input: stdout })) {
+      const line = parse(text);
+      if (!line) continue;
+      if ('ok' in line && line.ok !== undefined) measurement = line;
+      this.#hear(line);
+    }
+    if (child.exitCode === null && child.signalCode === null) {
+      await new Promise((resolve) => child.once('exit', resolve));
+    }
+    this.#end(this.#endOf(measurement, child.exitCode));
+  }
+
+  #endOf(measurement: Measurement | undefined, exitCode: number | null): Ended {
+    const failed = (note: string, crashed: boolean): Ended => {
+      return { ok: false, note, samples: {}, crashed };
     };
-    if (timedOut) return failed(`did not finish within ${limit / 1000} s`, false);
+    if (this.#isLate) return failed(`did not finish within ${this.#limit / 1000} s`, false);
     if (exitCode === endedWhileAwaiting) {
       return failed('ended with a promise that never settled', false);
     }
-    const measurement = exitCode === 0 ? lastMeasurement(stdout) : undefined;
-    if (!measurement) return failed(lastWords(stderr, exitCode), true);
-    return { ...complete(measurement, rows, subject), milliseconds, crashed: false };
-  } finally {
-    clearTimeout(alarm);
-    signal.removeEventListener('abort', killGroup);
+    if (exitCode !== 0 || !measurement) return failed(lastWords(this.#errors, exitCode), true);
+    return { ...measurement, crashed: false };
   }
-}
 
-/** Checks a measurement: a failed one has no samples, and one without the samples of a row has failed. */
-function complete(found: Measurement, rows: readonly Row[], subject: string): Measurement {
-  if (!found.ok) return { ...found, samples: {} };
-  const wrong = rows.find((row) => isIn(row, subject) && !usable(found.samples[row.measure]));
-  if (!wrong) return found;
-  return { ok: false, note: `gave no finite samples of ${wrong.measure}`, samples: {} };
-}
-
-function isIn({ subjects }: Row, subject: string): boolean {
-  return subjects === undefined || subjects.includes(subject);
-}
-
-function usable(samples: readonly number[] | undefined): boolean {
-  return samples !== undefined && samples.length > 0 && samples.every(Number.isFinite);
-}
-
-function killProcessGroup(leader: number | undefined): void {
-  if (leader === undefined) return;
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch {
-    // The group is empty.
+  #end(ended: Ended): void {
+    this.#signal.removeEventListener('abort', this.kill);
+    this.ended = ended;
+    this.#hear(undefined);
+    this.#resolveEnded(ended);
   }
+
+  /** Ends the process and all that it started, at once. */
+  readonly kill = (): void => {
+    const leader = this.#child?.pid;
+    if (leader === undefined) return;
+    try {
+      process.kill(-leader, 'SIGKILL');
+    } catch {
+      // The group is empty.
+    }
+  };
 }
 
-function lastMeasurement(stdout: string): Measurement | undefined {
+function commandOf(
+  module: string,
+  cell: Cell,
+  rows: readonly Row[],
+  subject: string,
+): readonly [file: string, ...words: string[]] {
+  if ('command' in cell) return cell.command(subject);
+  const measures = rows.flatMap(({ measure, processorTime = measure }) => [measure, processorTime]);
+  const words = [program, module, cell.id, subject, JSON.stringify(measures)];
+  return [cell.runtime ?? process.execPath, ...words];
+}
+
+function parse(text: string): Line | undefined {
+  if (!text.startsWith('{')) return undefined;
   try {
-    return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-function lastWords(stderr: string, exitCode: number | undefined): string {
+function lastWords(stderr: string, exitCode: number | null): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.find((line) => /^(\w*Error|Uncaught)\b.*:/.test(line));
-  return (
-    said ?? `its process broke down (${exitCode === undefined ? 'killed' : `exit ${exitCode}`})`
-  );
+  return said ?? `its process broke down (${exitCode === null ? 'killed' : `exit ${exitCode}`})`;
 }

@@ -9,20 +9,20 @@ import { existsSync } from 'node:fs';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
 import { sum } from 'simple-statistics';
-import { describeBehaviours, describeRow } from '../report/console.js';
+import { describeBehaviours, describeRow, describeTally } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
 import { outcomesOf, sayOutcomes, sayPage, writeOutcomes } from './conclude.js';
 import { headerOf } from './header.js';
 import { Journal } from './journal.js';
 import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
-import { outcomeOf, type TableOutcome } from './outcome.js';
+import { isOpen, outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, trialPath } from './places.js';
 import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
 import { Measuring } from './rounds.js';
 import type { Prepared, Table } from './table.js';
-import { type LoadedTable, loadTable, tableNames } from './tables.js';
+import { againstItself, type LoadedTable, loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
 
 /** A part of a table, ready to be measured. */
@@ -80,7 +80,8 @@ async function runLab(places: Places, options: Options): Promise<number> {
     process.exit(interruptedExitCode);
   }
   const isAsked = options.row !== undefined || options.subject !== undefined;
-  if (isAsked) printRequested(due);
+  if (options.itself) printDifferences(due);
+  else if (isAsked) printRequested(due);
   const outcomes = due.some(({ plan }) => plan.isTrial)
     ? due.map(({ table, journal }) => outcomeOf(table, journal.content))
     : await conclude(places, names, isAsked);
@@ -114,10 +115,13 @@ async function prepareWorks(
   options: Options,
   signal: AbortSignal,
 ): Promise<{ readonly due: readonly Work[]; readonly later: readonly Work[] }> {
-  const tables = await Promise.all(names.map((name) => loadTable(places.tables, name)));
-  const asked = options.row ?? options.subject;
+  const loaded = await Promise.all(names.map((name) => loadTable(places.tables, name)));
+  const tables = options.itself
+    ? loaded.map(({ table, module }) => ({ table: againstItself(table), module }))
+    : loaded;
+  const isAsked = options.itself || (options.row ?? options.subject) !== undefined;
   const plansOf = ({ table }: LoadedTable): [Plan, ...Plan[]] => {
-    if (asked !== undefined) return [planAsked({ ...options, table })];
+    if (isAsked) return [planAsked({ ...options, table })];
     const { rounds } = options;
     return [planPart(table, 'headline', rounds), planPart(table, 'all other rows', rounds)];
   };
@@ -127,12 +131,12 @@ async function prepareWorks(
   const wakeUp = await measureWakeUp();
   const open = (fresh: boolean) =>
     planned.map(({ loaded, plans }) => {
-      const { isTrial, budget } = plans[0];
+      const { isTrial } = plans[0];
       const now = isHeadlinesOnly ? plans.slice(0, 1) : plans;
       const path = (isTrial ? trialPath : journalPath)(places, loaded.table.table);
       const header = headerOf(loaded, machine, wakeUp);
       const cells = now.flatMap(({ groups }) => groups.map(({ cell }) => cell.id));
-      const journal = new Journal({ path, header, cells, budget, fresh: fresh || isTrial });
+      const journal = new Journal({ path, header, cells, fresh: fresh || isTrial });
       return { journal, isDone: cells.every((cell) => journal.isFinished(cell)) };
     });
   let journals = open(options.fresh);
@@ -147,11 +151,14 @@ async function prepareWorks(
       return prepared;
     };
     return plans.map((plan) => {
-      const measuring = new Measuring({ plan, module, journal, signal });
+      const measuring = new Measuring({
+        ...{ plan, module, journal, signal },
+        isOpen: ({ cell }) => isOpen(table, journal.content, cell),
+      });
       return { table, plan, journal, measuring, prepare };
     });
   });
-  if (asked !== undefined) return { due: works, later: [] };
+  if (isAsked) return { due: works, later: [] };
   const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
   const [headlines, others] = [ofPart('headline'), ofPart('all other rows')];
   if (!isHeadlinesOnly) return { due: [...headlines, ...others], later: [] };
@@ -178,7 +185,7 @@ async function measureAll(
       task: async (_, task) => {
         await measure(work, task, interruption.signal);
         // After the last part the page is written in any case.
-        if (interruption.signal.aborted || work === due.at(-1)) return;
+        if (interruption.signal.aborted || work.plan.isTrial || work === due.at(-1)) return;
         writeOutcomes(places, await outcomesOf(places));
       },
     })),
@@ -208,16 +215,17 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
     const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
     const { processes } = (await Promise.race([prepared, interrupted])) ?? { processes: [] };
     startedAt = performance.now();
-    await measuring.measure(processes, ({ round, rounds, now, remainingMilliseconds }) => {
+    await measuring.measure(processes, ({ done, groups, now, remainingMilliseconds }) => {
       const left =
         remainingMilliseconds === 0
           ? ''
           : `, about ${describeDuration(remainingMilliseconds)} left`;
+      const state = `${done} of ${counted(groups, 'group')} done, ${elapsed()} elapsed${left}`;
       if (isTerminal) {
-        display.title = `${name}: round ${round} of ${rounds}, ${elapsed()} elapsed${left}`;
+        display.title = `${name}: ${state}`;
         if (now !== undefined) display.output = now;
       } else if (now === undefined) {
-        display.output = `round ${round} of ${rounds} done, ${elapsed()} elapsed${left}`;
+        display.output = state;
       }
     });
     display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}`;
@@ -235,10 +243,10 @@ function describeWork(work: Work): string {
   const { plan, measuring } = work;
   const cells = plan.groups.flatMap((group) => group.runs);
   const rows = plan.groups.flatMap((group) => group.rows);
-  const kept = measuring.roundsKept;
+  const kept = measuring.rounds;
   return [
-    `${nameOf(work)}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'run')} a round`,
-    `${counted(measuring.rounds, 'round')}${kept === 0 ? '' : `, continuing after round ${kept}`}`,
+    `${nameOf(work)}: ${counted(rows.length, 'row')}, ${cells.length} processes a round`,
+    ...(kept === 0 ? [] : [`continuing after round ${kept}`]),
     `about ${howLong([work])}`,
   ].join(', ');
 }
@@ -261,14 +269,24 @@ function printRequested(works: readonly Work[]): void {
   console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
 }
 
+/** Prints how many rows of ours against itself have which verdict, and those that differ. */
+function printDifferences(works: readonly Work[]): void {
+  for (const { table, journal } of works) {
+    const outcome = outcomeOf(table, journal.content);
+    const differ = outcome.rows.filter(({ verdict }) => /^(faster|slower)$/.test(verdict));
+    console.log(`\n${table.table}: ${describeTally(outcome)}`);
+    for (const row of differ) console.log(describeRow(row));
+  }
+}
+
 function printContinuation(
   places: Places,
-  { table, full, rounds, row, subject }: Options,
+  { table, full, rounds, row, subject, itself }: Options,
   works: readonly Work[],
 ): void {
   const again = {
     ...{ TABLE: table, FULL: full ? 1 : undefined },
-    ...{ ROUNDS: rounds, ROW: row, SUBJECT: subject },
+    ...{ ROUNDS: rounds, ROW: row, SUBJECT: subject, ITSELF: itself ? 1 : undefined },
   };
   if (works.some(({ plan }) => plan.isTrial)) {
     console.log(`\nInterrupted. Start anew: ${repeatCommand(again)}`);

@@ -6,10 +6,10 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Load } from './load.js';
 import type { Machine } from './machine.js';
-import type { Behaviour, Budget } from './table.js';
+import type { Turns } from './statistics.js';
+import type { Behaviour } from './table.js';
 
 /** The first line: the conditions of all lines below. */
 export interface Header {
@@ -26,17 +26,18 @@ export interface Header {
 export interface Start {
   readonly kind: 'start';
   readonly cells: readonly string[];
-  readonly budget: Budget;
 }
 
 export interface SubjectRound {
   readonly subject: string;
-  /** The second run of the same subject, which shows the noise. */
+  /** The second process of the same subject, which shows the noise. */
   readonly control: boolean;
   readonly ok: boolean;
   readonly note: string;
-  readonly milliseconds: number;
-  readonly samples: Readonly<Record<string, readonly number[]>>;
+  /** By measure; a sample per turn where the cell is sliced. */
+  readonly samples: Readonly<Record<string, Turns>>;
+  /** The share of a core that the process used while it should have been idle. */
+  readonly idleShare?: number;
   /** As in `Measurement.unequal`. */
   readonly unequal?: string;
   /** As in `Measurement.unavailable`. */
@@ -45,19 +46,18 @@ export interface SubjectRound {
   readonly behaviours?: Readonly<Record<string, Behaviour>>;
 }
 
-/** All subjects of one cell, measured back to back. */
+/** All subjects of one cell, each in a new process. */
 export interface GroupRound {
   readonly kind: 'round';
   readonly cell: string;
   readonly round: number;
   readonly date: string;
-  /** How often the group was measured in this round; the attempt with the least foreign load is kept. */
-  readonly attempts: number;
+  readonly milliseconds: number;
   readonly load: Load | null;
   readonly subjects: readonly SubjectRound[];
 }
 
-/** These cells have all requested rounds. */
+/** These cells have enough rounds. */
 export interface End {
   readonly kind: 'end';
   readonly cells: readonly string[];
@@ -67,7 +67,6 @@ type Line = Header | Start | GroupRound | End;
 
 /** The content of the journal for one cell. */
 export interface Group {
-  readonly budget: Budget;
   readonly rounds: GroupRound[];
   finished: boolean;
 }
@@ -86,7 +85,7 @@ export function readJournal(path: string): JournalContent | undefined {
   for (const line of lines) {
     if (line.kind === 'start') {
       for (const cell of line.cells) {
-        groups.set(cell, { budget: line.budget, rounds: [], finished: false });
+        groups.set(cell, { rounds: [], finished: false });
       }
     } else if (line.kind === 'round') {
       groups.get(line.cell)?.rounds.push(line);
@@ -116,7 +115,6 @@ function lineOf(line: Line): string {
 export class Journal {
   readonly #path: string;
   readonly #header: Header;
-  readonly #budget: Budget;
   /** The cells that are measured again from the start. */
   readonly #anew: ReadonlySet<string>;
   /** The cells whose rounds in the file are valid. */
@@ -124,24 +122,21 @@ export class Journal {
   readonly #content: JournalContent;
 
   /**
-   * Decides without changing the file: continue a run of the same key and budget and keep its finished rounds, or, if
+   * Decides without changing the file: continue a run of the same key and keep its finished rounds, or, if
    * `fresh`, start these cells again. Other cells are not affected.
    */
   constructor(options: {
     readonly path: string;
     readonly header: Header;
     readonly cells: readonly string[];
-    readonly budget: Budget;
     readonly fresh: boolean;
   }) {
-    const { path, header, cells, budget, fresh } = options;
+    const { path, header, cells, fresh } = options;
     const found = readJournal(path);
     const groups = found?.header.key === header.key ? found.groups : new Map<string, Group>();
-    const sameBudget = (cell: string) => isDeepStrictEqual(groups.get(cell)?.budget, budget);
     this.#path = path;
     this.#header = header;
-    this.#budget = budget;
-    this.#anew = new Set(cells.filter((cell) => fresh || !sameBudget(cell)));
+    this.#anew = new Set(cells.filter((cell) => fresh || !groups.has(cell)));
     this.#inFile = new Set(groups.keys());
     for (const cell of this.#anew) groups.delete(cell);
     this.#content = { header, groups };
@@ -172,9 +167,9 @@ export class Journal {
       appendFileSync(this.#path, '\n');
     }
     if (anew.length === 0) return;
-    this.#append({ kind: 'start', cells: anew, budget: this.#budget });
+    this.#append({ kind: 'start', cells: anew });
     for (const cell of anew) {
-      this.#content.groups.set(cell, { budget: this.#budget, rounds: [], finished: false });
+      this.#content.groups.set(cell, { rounds: [], finished: false });
       this.#inFile.add(cell);
     }
   }

@@ -22,9 +22,6 @@ export interface Load {
   readonly steal: number;
 }
 
-/** Above this share of foreign load a round is disturbed. */
-export const foreignLimit = 0.05;
-
 export function parseLoad(
   systemStatistics: string,
   ...ownStatistics: readonly string[]

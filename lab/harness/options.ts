@@ -11,6 +11,8 @@ export interface Options {
   readonly rounds?: number | undefined;
   readonly row?: string | undefined;
   readonly subject?: string | undefined;
+  /** Measures ours against itself, which shows how often the lab finds a difference where there is none. */
+  readonly itself: boolean;
   readonly fresh: boolean;
   readonly report: boolean;
 }
@@ -37,6 +39,7 @@ export const optionArguments = {
     valueHint: 'name',
     description: 'Try this subject, or those of a pattern, against ours; the report is left alone',
   },
+  itself: { type: 'boolean', description: 'Try ours against itself: no row may differ' },
   fresh: { type: 'boolean', description: 'Discard what an interrupted run kept' },
   report: { type: 'boolean', description: 'Measure nothing; build the report again' },
 } satisfies ArgsDef;
@@ -66,6 +69,7 @@ export function parseOptions({
     rounds,
     row: args.row || undefined,
     subject: args.subject || undefined,
+    itself: args.itself === true,
     fresh: args.fresh === true,
     report: args.report === true,
   };

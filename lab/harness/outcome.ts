@@ -7,19 +7,26 @@
  */
 import { max, mean, median, min } from 'simple-statistics';
 import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
-import { foreignLimit } from './load.js';
 import {
+  bestOf,
   type Estimate,
   estimate,
   estimateRatio,
   judge,
+  meanOfSeries,
+  middle,
   noiseFloor,
-  ratios,
+  ratioInRound,
   type Series,
+  seriesOfBest,
+  type Turns,
   type Verdict,
 } from './statistics.js';
 import type { Behaviour, Behaviours, Cell, Row, Subject, Table } from './table.js';
 import { cellOf, oursIn, subjectOf } from './tables.js';
+
+/** A process that uses more of a core between its slices is noted. */
+const mostIdleShare = 0.03;
 
 export interface SubjectOutcome {
   readonly subject: Subject;
@@ -31,10 +38,14 @@ export interface SubjectOutcome {
   readonly note: string;
   /** Whether it did less work than the others, so that it cannot be the best peer. */
   readonly unequal: boolean;
+  /** The largest share of a core that it used while other subjects took their turns; null if not known. */
+  readonly idleShare: number | null;
   readonly value: Estimate | null;
   /** The processor time of one task or call, in microseconds, where the row has it. */
   readonly processorTime: number | null;
-  /** Ours against this subject; above 1, ours is better. */
+  /** Ours against this subject, by round, in logarithms. */
+  readonly series: Series;
+  /** Above 1, ours is better. */
   readonly ratio: Estimate | null;
   /** The lowest ratio of a round. */
   readonly worstRatio: number | null;
@@ -50,17 +61,26 @@ export interface RowOutcome {
   readonly subjects: readonly SubjectOutcome[];
   readonly ours: SubjectOutcome | null;
   readonly bestPeer: SubjectOutcome | null;
+  /** To the best peer; in each round the peer that was best in the others. */
   readonly ratio: Estimate | null;
   /** The lowest ratio of a round to the best peer. */
   readonly worstRatio: number | null;
   readonly verdict: Verdict;
+  /** The ratio between the two processes of ours, by round, in logarithms. */
+  readonly control: Series;
   /** The factor by which ours seems to differ from itself. */
   readonly noise: number | null;
-  /** Rounds that were measured again because others disturbed them. */
-  readonly repeatedRounds: number;
-  /** Rounds that stayed disturbed. */
-  readonly disturbedRounds: number;
   readonly foreignShare: number | null;
+}
+
+/** The result that the table's sentence states: the first row's, or the mean over the document's rows. */
+export interface Headline {
+  readonly rows: readonly RowOutcome[];
+  readonly bestPeer: Subject | null;
+  readonly rounds: number;
+  readonly ratio: Estimate | null;
+  readonly verdict: Verdict;
+  readonly noise: number | null;
 }
 
 /** The behaviour of each subject of a cell, in words. */
@@ -83,6 +103,8 @@ export interface TableOutcome {
   readonly date: string;
   /** The minimum over all rows. */
   readonly rounds: number;
+  /** Undefined until its rows have been measured. */
+  readonly headline: Headline | undefined;
   readonly rows: readonly RowOutcome[];
   /** The rows without any measurement. */
   readonly unmeasured: readonly Row[];
@@ -104,6 +126,7 @@ export function outcomeOf(table: Table, journal: JournalContent): TableOutcome {
         .sort()
         .at(-1) ?? '',
     rounds: rows.length === 0 ? 0 : min(rows.map((row) => row.rounds)),
+    headline: headlineOf(table, rows),
     rows,
     unmeasured: table.rows.filter(
       (row) => !measured.includes(row) && cellOf(table, row.cell).subjects.length > 0,
@@ -150,11 +173,13 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   const rounds = roundsOf(journal, cell.id);
   const oursName = oursIn(table, cell);
   const oursRuns = runsOf(rounds, oursName);
-  const oursValues = failureIn(oursRuns) ? new Map<number, number>() : valuesOf(oursRuns, row);
-  const control = estimateRatio(
-    ratios(oursValues, valuesOf(runsOf(rounds, oursName, true), row), row.better),
-  );
-  const noise = control && noiseFloor(control);
+  const hasFailed = failureIn(oursRuns) !== undefined;
+  const judged = { ...row, measure: judgedMeasureOf(row) };
+  const against = (runs: Runs) =>
+    hasFailed || failureIn(runs) ? new Map<number, number>() : seriesOf(oursRuns, runs, judged);
+  const control = against(runsOf(rounds, oursName, true));
+  const controlRatio = control.size === 0 ? null : estimateRatio(control);
+  const noise = controlRatio && noiseFloor(controlRatio);
 
   const subjects = (row.subjects ?? cell.subjects)
     .filter((name) => runsOf(rounds, name).size > 0)
@@ -162,9 +187,11 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
       const subject = subjectOf(table, name);
       const runs = runsOf(rounds, name);
       const failure = failureIn(runs);
-      const values = failure ? new Map<number, number>() : valuesOf(runs, row);
-      const paired = name === oursName || row.aside ? [] : ratios(oursValues, values, row.better);
-      const ratio = estimateRatio(paired);
+      const values = failure ? [] : valuesOf(runs, row.measure);
+      const series: Series =
+        name === oursName || row.aside ? new Map<number, number>() : against(runs);
+      const ratio = estimateRatio(series);
+      const idleShares = [...runs.values()].flatMap(({ idleShare }) => idleShare ?? []);
       return {
         subject,
         version: versionOf(journal, subject),
@@ -172,47 +199,136 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
         unavailable: failure?.unavailable === true,
         note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',
         unequal: [...runs.values()].some((run) => run.unequal !== undefined),
-        value: estimate([...values.values()]),
-        processorTime: failure ? null : processorTimeOf(runs, row),
+        idleShare: idleShares.length === 0 ? null : max(idleShares),
+        value: estimate(values),
+        processorTime: failure || !row.processorTime ? null : medianOf(runs, row.processorTime),
+        series,
         ratio,
-        worstRatio: paired.length === 0 ? null : min(paired),
-        verdict: judge(ratio, paired.length, noise),
-        samples: failure ? new Map() : samplesOf(runs, row),
+        worstRatio: worstOf(series),
+        verdict: judge(ratio, series.size, noise),
+        samples: failure ? new Map() : foundSamplesOf(runs, row.measure),
       };
     });
 
-  const bestPeer = bestPeerOf(subjects, row);
+  const peers = peersAmong(subjects);
+  const best = seriesOfBest(peers.map(({ series }) => series));
+  const ratio = estimateRatio(best);
   return {
     row,
     cell,
     rounds: rounds.length,
     subjects,
     ours: subjects.find(({ subject }) => subject.name === oursName) ?? null,
-    bestPeer,
-    ratio: bestPeer?.ratio ?? null,
-    worstRatio: bestPeer?.worstRatio ?? null,
-    verdict: bestPeer?.verdict ?? 'unknown',
+    bestPeer: bestPeerOf(peers, row),
+    ratio,
+    worstRatio: worstOf(best),
+    verdict: judge(ratio, best.size, noise),
+    control,
     noise,
-    repeatedRounds: rounds.filter((round) => round.attempts > 1).length,
-    disturbedRounds: rounds.filter((round) => (round.load?.foreign ?? 0) > foreignLimit).length,
     foreignShare: meanLoad(rounds, 'foreign'),
   };
 }
 
-/** Returns the notes about a subject. */
-export function noteOf({ ok, note, subject }: SubjectOutcome): string {
-  return [note, ok ? subject.note : ''].filter(Boolean).join('; ');
+/** The measure that decides about the row. */
+export function judgedMeasureOf({ measure, processorTime, judgedByProcessorTime }: Row): string {
+  return judgedByProcessorTime ? (processorTime ?? measure) : measure;
 }
 
-/** Returns the best peer among those that did the full work. */
-function bestPeerOf(subjects: readonly SubjectOutcome[], row: Row): SubjectOutcome | null {
-  const candidates = subjects.filter(
-    ({ subject, value, unequal }) => subject.role === 'peer' && value && !unequal,
+function seriesOf(ours: Runs, other: Runs, { measure, processorTime, better }: Row): Series {
+  // Less processor time is better, in a row of either direction.
+  const direction = measure === processorTime ? 'lower' : better;
+  const theirs = samplesOf(other, measure);
+  return new Map(
+    [...samplesOf(ours, measure)].flatMap(([round, mine]) => {
+      const ratio = ratioInRound(mine, theirs.get(round) ?? [], direction);
+      return ratio === undefined ? [] : [[round, ratio] as const];
+    }),
   );
-  if (candidates.length === 0) return null;
-  const medians = candidates.map(({ value }) => value?.median ?? Number.NaN);
-  const best = row.better === 'higher' ? max(medians) : min(medians);
-  return candidates[medians.indexOf(best)] ?? null;
+}
+
+function worstOf(series: Series): number | null {
+  return series.size === 0 ? null : Math.exp(min([...series.values()]));
+}
+
+/** The peers that did the full work. */
+function peersAmong(subjects: readonly SubjectOutcome[]): readonly SubjectOutcome[] {
+  return subjects.filter(
+    ({ subject, ok, value, unequal }) => subject.role === 'peer' && ok && value && !unequal,
+  );
+}
+
+/** The peer against which ours is worst; without ours, the one with the best figure. */
+function bestPeerOf(peers: readonly SubjectOutcome[], { better }: Row): SubjectOutcome | null {
+  const compared = peers.filter(({ series }) => series.size > 0);
+  if (compared.length > 0) {
+    const best = bestOf(compared.map(({ series }) => series));
+    return compared.find(({ series }) => series === best) ?? null;
+  }
+  if (peers.length === 0) return null;
+  const medians = peers.map(({ value }) => value?.median ?? Number.NaN);
+  const best = better === 'higher' ? max(medians) : min(medians);
+  return peers[medians.indexOf(best)] ?? null;
+}
+
+/** The rows of the headline, of those given. */
+export function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
+  const { cells, headlineCells = 1, headline } = table;
+  if (!headline?.isMean) return rows.filter(({ cell }) => cell.id === cells[0]?.id).slice(0, 1);
+  const ids = cells.slice(0, headlineCells).map(({ id }) => id);
+  return rows.filter(
+    ({ row, cell }) => row.column !== undefined && !row.aside && ids.includes(cell.id),
+  );
+}
+
+function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undefined {
+  const of = headlineRowsOf(table, rows);
+  const [first] = of;
+  if (!first) return undefined;
+  const rounds = min(of.map((row) => row.rounds));
+  if (of.length === 1) {
+    const { bestPeer, ratio, verdict, noise } = first;
+    return { rows: of, bestPeer: bestPeer?.subject ?? null, rounds, ratio, verdict, noise };
+  }
+  // Only a peer that did all of the work is compared.
+  const peers = peersAmong(first.subjects).flatMap(({ subject }) => {
+    const everywhere = of.map(({ subjects }) =>
+      peersAmong(subjects).find((found) => found.subject.name === subject.name),
+    );
+    const all = everywhere.flatMap((found) => found?.series ?? []);
+    return all.length === of.length ? [{ subject, series: meanOfSeries(all) }] : [];
+  });
+  const series = peers.map((peer) => peer.series);
+  const best = seriesOfBest(series);
+  const ratio = estimateRatio(best);
+  const control = estimateRatio(meanOfSeries(of.map((row) => row.control)));
+  const noise = control && noiseFloor(control);
+  const bestPeer = peers.find((peer) => peer.series === bestOf(series))?.subject ?? null;
+  return { rows: of, bestPeer, rounds, ratio, verdict: judge(ratio, best.size, noise), noise };
+}
+
+/** Whether further rounds of a cell may make a verdict certain: that of the headline, or of one of its rows. */
+export function isOpen(table: Table, journal: JournalContent, cell: Cell): boolean {
+  const rowsIn = (ids: readonly string[]) =>
+    table.rows
+      .filter((row) => ids.includes(row.cell) && roundsOf(journal, row.cell).length > 0)
+      .map((row) => outcomeOfRow(table, journal, row));
+  const headlineCells = table.cells.slice(0, table.headlineCells ?? 1).map(({ id }) => id);
+  const isUncertain = ({ ratio, verdict }: Pick<Headline, 'ratio' | 'verdict'>) =>
+    ratio !== null && verdict === 'unknown';
+  if (table.headline?.isMean && headlineCells.includes(cell.id)) {
+    const headline = headlineOf(table, rowsIn(headlineCells));
+    return headline !== undefined && isUncertain(headline);
+  }
+  return rowsIn([cell.id]).some((outcome) => !outcome.row.aside && isUncertain(outcome));
+}
+
+/** Returns the notes about a subject. */
+export function noteOf({ ok, note, subject, idleShare }: SubjectOutcome): string {
+  const idle =
+    ok && idleShare !== null && idleShare > mostIdleShare
+      ? `uses ${Math.round(idleShare * 100)} % of a core while it is idle`
+      : '';
+  return [note, ok ? subject.note : '', idle].filter(Boolean).join('; ');
 }
 
 type Runs = ReadonlyMap<number, SubjectRound>;
@@ -233,7 +349,7 @@ function failureIn(runs: Runs): SubjectRound | undefined {
   return [...runs.values()].find((run) => !run.ok);
 }
 
-function samplesOf(runs: Runs, { measure }: Pick<Row, 'measure'>): Map<number, readonly number[]> {
+function samplesOf(runs: Runs, measure: string): Map<number, Turns> {
   return new Map(
     [...runs].flatMap(([round, run]) => {
       const samples = run.samples[measure];
@@ -242,14 +358,19 @@ function samplesOf(runs: Runs, { measure }: Pick<Row, 'measure'>): Map<number, r
   );
 }
 
-function processorTimeOf(runs: Runs, { processorTime }: Row): number | null {
-  if (processorTime === undefined) return null;
-  const values = [...valuesOf(runs, { measure: processorTime }).values()];
+function foundSamplesOf(runs: Runs, measure: string): Map<number, readonly number[]> {
+  const found = samplesOf(runs, measure);
+  return new Map(
+    [...found].map(([round, samples]) => [round, samples.filter((sample) => sample !== null)]),
+  );
+}
+
+function medianOf(runs: Runs, measure: string): number | null {
+  const values = valuesOf(runs, measure);
   return values.length === 0 ? null : median(values);
 }
 
-function valuesOf(runs: Runs, row: Pick<Row, 'measure'>): Series {
-  return new Map(
-    [...samplesOf(runs, row)].map(([round, samples]) => [round, median([...samples])] as const),
-  );
+/** The median of each round. */
+function valuesOf(runs: Runs, measure: string): number[] {
+  return [...samplesOf(runs, measure).values()].flatMap((samples) => middle(samples) ?? []);
 }

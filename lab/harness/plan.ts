@@ -1,17 +1,18 @@
 /**
- * The plan of a run: which groups, how many rounds, and how long each cell takes. Only this module decides how thorough a
- * run is.
+ * The plan of a run: which groups, and how many rounds. Only this module decides how thorough a run is.
  *
- * A group is one cell with all its subjects; ours is in it twice. The second run is the control, which shows how much a
- * subject differs from itself.
+ * A group is one cell with all its subjects; ours is in it twice. The second process is the control, which shows how
+ * much a subject differs from itself.
  */
 import { fewestRounds } from './statistics.js';
-import type { Budget, Cell, Row, Table } from './table.js';
-import { oursIn, rowsOf } from './tables.js';
+import type { Cell, Row, Table } from './table.js';
+import { oursIn, rowsOf, subjectOf } from './tables.js';
 
 export interface PlannedRun {
   readonly subject: string;
   readonly control: boolean;
+  /** As in `Subject.sameAs`. */
+  readonly sameAs?: string;
 }
 
 export interface PlannedGroup {
@@ -25,10 +26,7 @@ export interface PlannedGroup {
 export interface Plan {
   /** The name of the part. */
   readonly part: Part | 'rows asked for';
-  readonly rounds: number;
-  /** Only as many of these rounds as fit in this time, and at least `fewestRounds`. */
-  readonly mostMilliseconds: number;
-  readonly budget: Budget;
+  readonly rounds: Rounds;
   readonly groups: readonly PlannedGroup[];
   /** Whether only some rows or subjects are measured, which do not count for the table. */
   readonly isTrial: boolean;
@@ -37,29 +35,36 @@ export interface Plan {
 /** A table is measured in two parts, so that its headline is available early. */
 export type Part = 'headline' | 'all other rows';
 
-const usual: Budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
-const thorough: Budget = { warmupMilliseconds: 200, measureMilliseconds: 400 };
-const thoroughFromRounds = 10;
+/** How many rounds a group gets. */
+export interface Rounds {
+  /** Each group has at least so many. */
+  readonly fewest: number;
+  /** A group without a certain verdict has at most so many, */
+  readonly most: number;
+  /** while the part has taken less than this time. */
+  readonly milliseconds: number;
+}
 
-/** The interval of five rounds covers 94 %, that of three 75 %. */
-const roundsOf: Readonly<Record<Part, number>> = { headline: 5, 'all other rows': fewestRounds };
-const mostHeadlineMilliseconds = 70_000;
+const roundsOfPart: Readonly<Record<Part, Rounds>> = {
+  headline: { fewest: fewestRounds, most: 10, milliseconds: 60_000 },
+  'all other rows': { fewest: fewestRounds, most: 6, milliseconds: 300_000 },
+};
 
-/** Returns the budget of each cell in a run of `rounds` rounds. */
-function budgetFor(rounds: number | undefined): Budget {
-  return rounds !== undefined && rounds >= thoroughFromRounds ? thorough : usual;
+function roundsOf(part: Part, asked: number | undefined): Rounds {
+  return asked === undefined ? roundsOfPart[part] : exactly(asked);
+}
+
+function exactly(rounds: number): Rounds {
+  return { fewest: rounds, most: rounds, milliseconds: Number.POSITIVE_INFINITY };
 }
 
 /** Plans a part of the table, with all its subjects. */
 export function planPart(table: Table, part: Part, rounds?: number): Plan {
   const { cells: all, headlineCells = 1 } = table;
   const cells = part === 'headline' ? all.slice(0, headlineCells) : all.slice(headlineCells);
-  const isBounded = part === 'headline' && rounds === undefined;
   return {
     part,
-    rounds: rounds ?? roundsOf[part],
-    mostMilliseconds: isBounded ? mostHeadlineMilliseconds : Number.POSITIVE_INFINITY,
-    budget: budgetFor(rounds),
+    rounds: roundsOf(part, rounds),
     groups: cells.flatMap((cell) => planGroup(table, cell, rowsOf(table, cell)) ?? []),
     isTrial: false,
   };
@@ -73,9 +78,12 @@ export function planAsked(options: {
   readonly row?: string | undefined;
   /** Only the subjects that match this name or pattern, and ours. */
   readonly subject?: string | undefined;
+  /** Whether the table is ours against itself. */
+  readonly itself?: boolean;
 }): Plan {
-  const { table, rounds, row, subject } = options;
+  const { table, rounds, row, subject, itself = false } = options;
   const isTrial =
+    itself ||
     subject !== undefined ||
     (row !== undefined && !table.cells.some((cell) => isNamed(table, cell, row)));
   const planned = table.cells
@@ -92,9 +100,7 @@ export function planAsked(options: {
   }
   return {
     part: 'rows asked for',
-    rounds: rounds ?? fewestRounds,
-    mostMilliseconds: Number.POSITIVE_INFINITY,
-    budget: budgetFor(rounds),
+    rounds: roundsOf('headline', rounds),
     groups,
     isTrial,
   };
@@ -137,7 +143,10 @@ function planGroup(
   const chosen = cell.subjects.filter((subject) => isAsked(subject) && isIn(subject));
   if (chosen.length === 0) return undefined;
   const subjects = cell.subjects.filter((subject) => chosen.includes(subject) || subject === ours);
-  const runs = subjects.map((subject) => ({ subject, control: false }));
+  const runs = subjects.map((subject): PlannedRun => {
+    const { sameAs } = subjectOf(table, subject);
+    return { subject, control: false, ...(sameAs === undefined ? {} : { sameAs }) };
+  });
   const once = rows.length === 0;
   const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
   return { cell, rows, runs: [...runs, ...control], once };

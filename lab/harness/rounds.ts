@@ -1,122 +1,72 @@
 /**
- * Measures a plan: interleaved rounds in random order, the runs of a group back to back.
+ * Measures a plan: rounds of its groups, until each has enough of them.
  *
  * Invariants:
- * - All subjects of a group run directly after each other, so that ratios are taken inside a round.
- * - A round that other programs disturbed is measured again; the attempt with the least foreign load is kept, regardless
- *   of its figures.
+ * - Every group has the fewest rounds of the plan before any has more. Further rounds go to the groups without a certain
+ *   verdict, until all are certain or the time is over.
  * - A subject that gave a wrong answer has failed and is not run again.
  */
-import { shuffle, sum } from 'simple-statistics';
-import { runCell } from './cell.js';
-import type { GroupRound, Journal, SubjectRound } from './journal.js';
-import { foreignLimit, type Load, loadBetween, readLoad } from './load.js';
-import { Pace } from './pace.js';
+import { max, median, min, sample, sum } from 'simple-statistics';
+import type { GroupRound, Journal } from './journal.js';
+import { loadBetween, readLoad } from './load.js';
 import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
-import { fewestRounds } from './statistics.js';
+import { measureRound } from './round.js';
 
 /** The progress of a run. */
 export interface Progress {
-  readonly round: number;
-  readonly rounds: number;
-  /** The cell and subject that start now; absent at the end of a round. */
+  /** The groups with a certain verdict, or with no more rounds to come, */
+  readonly done: number;
+  /** of so many. */
+  readonly groups: number;
+  /** What happens now; absent at the end of a round. */
   readonly now?: string;
   readonly remainingMilliseconds: number;
 }
 
-type Schedule = readonly { readonly round: number; readonly group: PlannedGroup }[];
+const usualStartMilliseconds = 300;
+const usualTurnsMilliseconds = 2_500;
 
-interface Attempt {
-  readonly load: Load | null;
-  readonly subjects: readonly SubjectRound[];
+export interface MeasuringOptions {
+  readonly plan: Plan;
+  readonly module: string;
+  readonly journal: Journal;
+  readonly signal: AbortSignal;
+  /** Whether further rounds of this group may change a verdict that counts. */
+  isOpen(group: PlannedGroup): boolean;
 }
 
-const mostAttempts = 3;
-/** Repeating disturbed rounds may take this share of a run, */
-const mostRepeating = 1 / 4;
-/** or this long in a short run. */
-const mostRepeatingMilliseconds = 15_000;
-
 export class Measuring {
-  readonly #plan: Plan;
-  readonly #module: string;
-  readonly #journal: Journal;
-  readonly #signal: AbortSignal;
-  #onProgress: (progress: Progress) => void = () => {};
-  #processes: readonly number[] = [];
-  readonly #pace: Pace;
-  /** The remaining groups, in order; the first is being measured. */
-  #schedule: Schedule;
-  /** The runs of the current group that have not started. */
-  #waiting: readonly PlannedRun[] = [];
-  #startedAt = 0;
-  #lastRound = 0;
-  #repeatingMilliseconds = 0;
+  readonly #options: MeasuringOptions;
+  readonly #taken = new Map<PlannedGroup, number[]>();
+  #startedAt: number | undefined;
 
-  constructor(options: {
-    readonly plan: Plan;
-    readonly module: string;
-    readonly journal: Journal;
-    readonly signal: AbortSignal;
-  }) {
-    this.#plan = options.plan;
-    this.#module = options.module;
-    this.#journal = options.journal;
-    this.#signal = options.signal;
-    this.#pace = new Pace(options.plan.budget);
-    this.#schedule = Array.from({ length: this.#plan.rounds }, (_, index) => index + 1).flatMap(
-      (round) => this.#dueIn(round).map((group) => ({ round, group })),
-    );
+  constructor(options: MeasuringOptions) {
+    this.#options = options;
   }
 
-  #dueIn(round: number): PlannedGroup[] {
-    const due = this.#plan.groups.filter(
-      ({ cell, once }) =>
-        (round === 1 || !once) &&
-        !this.#journal.isFinished(cell.id) &&
-        this.#journal.roundsOf(cell.id).every((done) => done.round !== round),
-    );
-    return shuffle(due);
+  get #groups(): readonly PlannedGroup[] {
+    const { plan, journal } = this.#options;
+    return plan.groups.filter(({ cell }) => !journal.isFinished(cell.id));
   }
 
-  /** The rounds of an interrupted run. */
-  get roundsKept(): number {
-    return Math.max(0, (this.#schedule[0]?.round ?? this.#plan.rounds + 1) - 1);
+  /** The most rounds that a group has. */
+  get rounds(): number {
+    const { plan } = this.#options;
+    return max([0, ...plan.groups.map((group) => this.#roundsOf(group))]);
   }
 
   get remainingMilliseconds(): number {
-    return this.#expect(this.#due);
+    const due = this.#groups.map((group) => this.#missing(group) * this.#expect(group));
+    const further = this.#groups
+      .filter((group) => this.#missing(group) === 0 && this.#mayGoOn(group))
+      .map((group) => this.#expect(group));
+    const needed = sum([0, ...due]);
+    const left = this.#options.plan.rounds.milliseconds - this.#elapsed;
+    return needed + Math.max(0, Math.min(sum([0, ...further]), left - needed));
   }
 
-  /** The part of the schedule that fits in the time: the last rounds are omitted. */
-  get #due(): Schedule {
-    const gone = this.#startedAt > 0 ? performance.now() - this.#startedAt : 0;
-    let due = this.#schedule;
-    for (;;) {
-      const last = due.at(-1)?.round ?? 0;
-      if (last <= fewestRounds || gone + this.#expect(due) <= this.#plan.mostMilliseconds)
-        return due;
-      due = due.filter(({ round }) => round < last);
-    }
-  }
-
-  #expect(schedule: Schedule): number {
-    const whole = schedule.map(({ group }, index) => {
-      const runs = index === 0 && this.#startedAt > 0 ? this.#waiting : this.#asked(group);
-      return this.#pace.expect(group.cell, runs);
-    });
-    // At most `mostRepeating` of the run goes into repeats.
-    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
-  }
-
-  /** Whether everything is measured. */
   get isDone(): boolean {
-    return this.#schedule.length === 0;
-  }
-
-  /** The number of the last round. */
-  get rounds(): number {
-    return this.#due.at(-1)?.round ?? this.#lastRound;
+    return this.#next() === undefined;
   }
 
   /** `processes` are those that the table's preparation left running. */
@@ -124,114 +74,102 @@ export class Measuring {
     processes: readonly number[],
     onProgress: (progress: Progress) => void,
   ): Promise<void> {
-    this.#processes = processes;
-    this.#onProgress = onProgress;
+    const { journal, plan } = this.#options;
     this.#startedAt = performance.now();
-    const cells = this.#plan.groups.map(({ cell }) => cell.id);
-    this.#journal.begin(cells);
-    for (let next = this.#due[0]; next; next = this.#due[0]) {
-      const { round, group } = next;
-      const measured = await this.#calmestOf(round, group);
-      this.#journal.add(measured);
-      this.#pace.noteGroup(group, measured.attempts);
-      this.#schedule = this.#schedule.slice(1);
-      this.#lastRound = round;
-      this.#waiting = this.#schedule[0] ? this.#asked(this.#schedule[0].group) : [];
-      if (this.#due[0]?.round !== round) this.#tell(round);
+    const cells = plan.groups.map(({ cell }) => cell.id);
+    journal.begin(cells);
+    for (let group = this.#next(); group; group = this.#next()) {
+      journal.add(await this.#round(group, processes, (now) => this.#tell(onProgress, now)));
+      this.#tell(onProgress);
     }
-    this.#journal.finish(cells);
+    journal.finish(cells);
   }
 
-  async #calmestOf(round: number, group: PlannedGroup): Promise<GroupRound> {
-    const failures: SubjectRound[] = [];
-    let attempts = 0;
-    let calmest: Attempt | undefined;
-    while (attempts < mostAttempts) {
-      const startedAt = performance.now();
-      const attempt = await this.#attempt(round, group, failures);
-      attempts += 1;
-      failures.push(...attempt.subjects.filter((subject) => !subject.ok));
-      if (!calmest || foreignIn(attempt) < foreignIn(calmest)) calmest = attempt;
-      const took = performance.now() - startedAt;
-      if (attempts > 1) this.#repeatingMilliseconds += took;
-      if (foreignIn(attempt) <= foreignLimit || !this.#mayRepeat(took)) break;
-    }
-    const passed = calmest?.subjects.filter((subject) => subject.ok) ?? [];
+  /** The group that is measured next: of those with the fewest rounds, one at random. */
+  #next(): PlannedGroup | undefined {
+    const groups = this.#groups;
+    const due = groups.filter((group) => this.#missing(group) > 0);
+    const candidates = due.length > 0 ? due : groups.filter((group) => this.#mayGoOn(group));
+    if (candidates.length === 0) return undefined;
+    const fewest = min(candidates.map((group) => this.#roundsOf(group)));
+    return sample(
+      candidates.filter((group) => this.#roundsOf(group) === fewest),
+      1,
+      Math.random,
+    )[0];
+  }
+
+  #missing(group: PlannedGroup): number {
+    const { fewest } = this.#options.plan.rounds;
+    return Math.max(0, (group.once ? 1 : fewest) - this.#roundsOf(group));
+  }
+
+  #mayGoOn(group: PlannedGroup): boolean {
+    const { most, milliseconds } = this.#options.plan.rounds;
+    return (
+      !group.once &&
+      this.#roundsOf(group) < most &&
+      this.#elapsed + this.#expect(group) <= milliseconds &&
+      this.#options.isOpen(group)
+    );
+  }
+
+  #roundsOf({ cell }: PlannedGroup): number {
+    return this.#options.journal.roundsOf(cell.id).length;
+  }
+
+  get #elapsed(): number {
+    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
+  }
+
+  #expect(group: PlannedGroup): number {
+    const taken = this.#taken.get(group);
+    if (taken) return median(taken);
+    const { expectedMilliseconds = usualStartMilliseconds, whole } = group.cell;
+    const started = group.runs.length * expectedMilliseconds;
+    return whole === undefined ? started / 2 + usualTurnsMilliseconds : started;
+  }
+
+  async #round(
+    group: PlannedGroup,
+    processes: readonly number[],
+    onProgress: (now: string) => void,
+  ): Promise<GroupRound> {
+    const { module, signal } = this.#options;
+    const round = this.#roundsOf(group) + 1;
+    const startedAt = performance.now();
+    const before = readLoad(processes);
+    const runs = this.#ableRuns(group);
+    const isFirst = round === 1;
+    const subjects = await measureRound({ module, group, runs, isFirst, signal, onProgress });
+    const milliseconds = Math.round(performance.now() - startedAt);
+    this.#taken.set(group, [...(this.#taken.get(group) ?? []), milliseconds]);
     return {
       kind: 'round',
       cell: group.cell.id,
       round,
       date: new Date().toISOString(),
-      attempts,
-      load: calmest?.load ?? null,
-      subjects: [...passed, ...failures],
+      milliseconds,
+      load: loadBetween(before, readLoad(processes)),
+      subjects,
     };
-  }
-
-  #mayRepeat(took: number): boolean {
-    const whole = performance.now() - this.#startedAt + this.remainingMilliseconds;
-    const allowed = Math.max(mostRepeatingMilliseconds, whole * mostRepeating);
-    return this.#repeatingMilliseconds + took <= allowed;
-  }
-
-  async #attempt(
-    round: number,
-    group: PlannedGroup,
-    failures: readonly SubjectRound[],
-  ): Promise<Attempt> {
-    const before = readLoad(this.#processes);
-    const subjects: SubjectRound[] = [];
-    this.#waiting = shuffle(this.#asked(group, failures));
-    for (const run of this.#waiting) {
-      this.#tell(round, `${group.cell.id}: ${run.subject}`);
-      subjects.push(await this.#measureSubject(group, run));
-      this.#waiting = this.#waiting.slice(1);
-    }
-    return { load: loadBetween(before, readLoad(this.#processes)), subjects };
   }
 
   /** The runs of a group without those of subjects that have failed. */
-  #asked(group: PlannedGroup, failures: readonly SubjectRound[] = []): PlannedRun[] {
-    const before = this.#journal.roundsOf(group.cell.id).flatMap((round) => round.subjects);
-    const failed = [...before, ...failures].filter((subject) => !subject.ok);
-    return group.runs.filter((run) => failed.every((other) => other.subject !== run.subject));
+  #ableRuns({ cell, runs }: PlannedGroup): PlannedRun[] {
+    const before = this.#options.journal.roundsOf(cell.id).flatMap(({ subjects }) => subjects);
+    const failed = before.filter(({ ok }) => !ok).map(({ subject }) => subject);
+    return runs.filter(({ subject }) => !failed.includes(subject));
   }
 
-  async #measureSubject(group: PlannedGroup, run: PlannedRun): Promise<SubjectRound> {
-    const { cell, rows } = group;
-    const what = {
-      module: this.#module,
-      cell,
-      rows,
-      subject: run.subject,
-      budget: this.#plan.budget,
-      signal: this.#signal,
-    };
-    let found = await runCell(what);
-    // One crash says nothing about the subject; two in a row are a failure.
-    if (found.crashed) found = await runCell(what);
-    this.#pace.noteRun(cell, run, found.milliseconds);
-    const { ok, note = '', milliseconds, samples } = found;
-    const { unequal, unavailable, behaviours } = found;
-    return {
-      ...run,
-      ...{ ok, note, milliseconds: Math.round(milliseconds), samples },
-      ...(unequal === undefined ? {} : { unequal }),
-      ...(unavailable === undefined ? {} : { unavailable }),
-      ...(behaviours === undefined ? {} : { behaviours }),
-    };
-  }
-
-  #tell(round: number, now?: string): void {
-    this.#onProgress({
-      round,
-      rounds: this.rounds,
+  #tell(onProgress: (progress: Progress) => void, now?: string): void {
+    const { plan } = this.#options;
+    const going = this.#groups.filter((group) => this.#missing(group) > 0 || this.#mayGoOn(group));
+    onProgress({
+      done: plan.groups.length - going.length,
+      groups: plan.groups.length,
       ...(now === undefined ? {} : { now }),
       remainingMilliseconds: this.remainingMilliseconds,
     });
   }
-}
-
-function foreignIn(attempt: Attempt): number {
-  return attempt.load?.foreign ?? 0;
 }

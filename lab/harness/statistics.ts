@@ -1,12 +1,12 @@
 /**
  * Statistics of the lab.
  *
- * A cell's value in a round is the median of its samples; everything else is a median over rounds with a 95 %
- * bootstrap interval over rounds. A ratio is taken inside a round, so drift of the machine cancels. Invariant: a ratio
- * above 1 always means that ours is better, in either direction of the row.
+ * A ratio is taken inside a turn, so that noise which lasts longer than a turn cancels. A round's ratio is the median of
+ * its turns. The interval is Student's, over the rounds, in logarithms: processes of the same program differ among
+ * themselves more than the turns of one process, and there are few rounds. Invariant: a ratio above 1 always means that
+ * ours is better, in either direction of the row.
  */
-import { median, quantileSorted, sampleWithReplacement } from 'simple-statistics';
-import { seededRandom } from './random.js';
+import { max, mean, median, min, sampleStandardDeviation, sum } from 'simple-statistics';
 
 export type Better = 'higher' | 'lower';
 export type Verdict = 'faster' | 'slower' | 'no difference' | 'unknown';
@@ -14,75 +14,131 @@ export type Verdict = 'faster' | 'slower' | 'no difference' | 'unknown';
 /** A ratio whose whole interval is nearer to 1 than this factor is none that a user would notice. */
 export const levelWithin = 1.1;
 
-/** A median over rounds and its 95 % interval. */
+/** The middle of a quantity, and the interval around it. */
 export interface Estimate {
   readonly median: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** One value per round that has one. */
+/** One logarithm of a ratio per round that has one. */
 export type Series = ReadonlyMap<number, number>;
+
+/** One sample per turn, with null for a turn without one. */
+export type Turns = readonly (number | null)[];
 
 /** Fewer rounds than this support no verdict. */
 export const fewestRounds = 3;
 
-const resamples = 2000;
-const seed = 20_200_424;
+/** Quantiles of Student's distribution for a 95 % interval, by degrees of freedom from 1. */
+const students = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145,
+  2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048,
+  2.045,
+];
+const studentOfMany = 1.96;
 
+/** The median of the rounds' values, and the lowest and highest of them. */
 export function estimate(values: readonly number[]): Estimate | null {
   if (values.length === 0) return null;
-  const random = seededRandom(seed);
-  const pool = [...values];
-  const medians = Array.from({ length: resamples }, () =>
-    median(sampleWithReplacement(pool, pool.length, random)),
-  ).sort((a, b) => a - b);
+  return { median: median([...values]), low: min([...values]), high: max([...values]) };
+}
+
+/** How many times better `ours` is than `other` in a round, as a logarithm; undefined if there is nothing to compare. */
+export function ratioInRound(ours: Turns, other: Turns, better: Better): number | undefined {
+  const isPaired = ours.length === other.length;
+  const pairs = isPaired
+    ? ours.map((mine, turn) => [mine, other[turn]] as const)
+    : [[middle(ours), middle(other)] as const];
+  const logarithms = pairs.flatMap(([mine, theirs]) => {
+    if (!isPositive(mine) || !isPositive(theirs)) return [];
+    return [Math.log(better === 'higher' ? mine / theirs : theirs / mine)];
+  });
+  return logarithms.length === 0 ? undefined : median(logarithms);
+}
+
+function isPositive(value: number | null | undefined): value is number {
+  return typeof value === 'number' && value > 0;
+}
+
+export function middle(turns: Turns): number | undefined {
+  const samples = turns.filter((sample) => sample !== null);
+  return samples.length === 0 ? undefined : median(samples);
+}
+
+/** The ratio over all rounds. One round alone has no interval. */
+export function estimateRatio(series: Series): Estimate | null {
+  const rounds = [...series.values()];
+  if (rounds.length === 0) return null;
+  const center = mean(rounds);
+  const half =
+    rounds.length < 2
+      ? 0
+      : ((students[rounds.length - 2] ?? studentOfMany) * sampleStandardDeviation(rounds)) /
+        Math.sqrt(rounds.length);
   return {
-    median: median(pool),
-    low: quantileSorted(medians, 0.025),
-    high: quantileSorted(medians, 0.975),
+    median: Math.exp(center),
+    low: Math.exp(center - half),
+    high: Math.exp(center + half),
   };
 }
 
-/** How many times better `ours` is than `other`, in each round that has both. */
-export function ratios(ours: Series, other: Series, better: Better): number[] {
-  const found: number[] = [];
-  for (const [round, mine] of ours) {
-    const theirs = other.get(round);
-    if (theirs === undefined || !(mine > 0) || !(theirs > 0)) continue;
-    found.push(better === 'higher' ? mine / theirs : theirs / mine);
-  }
-  return found;
+/**
+ * The series of the best of several peers. In each round the best peer is chosen by the other rounds: a choice by the
+ * same round would prefer the peer that was lucky in it.
+ */
+export function seriesOfBest(peers: readonly Series[]): Series {
+  const rounds = [...new Set(peers.flatMap((series) => [...series.keys()]))];
+  return new Map(
+    rounds.flatMap((round) => {
+      const chosen = bestOf(
+        peers.filter((series) => series.has(round)),
+        round,
+      );
+      const ratio = chosen?.get(round);
+      return ratio === undefined ? [] : [[round, ratio] as const];
+    }),
+  );
 }
 
-/** In logarithms, so that two subjects that change places get the reciprocal. */
-export function estimateRatio(found: readonly number[]): Estimate | null {
-  const logarithm = estimate(found.map(Math.log));
-  return (
-    logarithm && {
-      median: Math.exp(logarithm.median),
-      low: Math.exp(logarithm.low),
-      high: Math.exp(logarithm.high),
-    }
+/** The peer against which ours is worst, leaving out a round if there are others. */
+export function bestOf<Peer extends Series>(
+  peers: readonly Peer[],
+  without?: number,
+): Peer | undefined {
+  const means = peers.map((series) => {
+    const others = [...series].filter(([round]) => round !== without || series.size === 1);
+    return mean(others.map(([, ratio]) => ratio));
+  });
+  return peers[means.indexOf(min(means))];
+}
+
+/** The geometric mean over several rows, in the rounds that all of them have. */
+export function meanOfSeries(rows: readonly Series[]): Series {
+  const [first, ...others] = rows;
+  const rounds = [...(first?.keys() ?? [])].filter((round) =>
+    others.every((series) => series.has(round)),
+  );
+  return new Map(
+    rounds.map((round) => [round, sum(rows.map((series) => series.get(round) ?? 0)) / rows.length]),
   );
 }
 
 /**
  * The factor, at least 1, by which a subject may seem to differ from itself: how far from 1 the
- * interval of the ratio between two runs of the same subject reaches.
+ * interval of the ratio between two processes of the same subject reaches.
  */
 export function noiseFloor(control: Estimate): number {
   return Math.max(1, control.high, 1 / control.low);
 }
 
 /**
- * A difference is one where the whole interval lies beyond 1, and beyond what the row shows of the same
- * thing twice. That nothing of the kind was found is no finding: it is `no difference` only where the
- * whole interval lies about 1, else `unknown`.
+ * A difference is certain if the interval excludes 1 and the ratio is further from 1 than the same subject from itself.
+ * It is certain that there is none if the whole interval lies about 1.
  */
 export function judge(ratio: Estimate | null, rounds: number, noise: number | null): Verdict {
   if (ratio === null || noise === null || rounds < fewestRounds) return 'unknown';
-  if (ratio.low > noise) return 'faster';
-  if (1 / ratio.high > noise) return 'slower';
+  if (ratio.low > 1 && ratio.median > noise) return 'faster';
+  if (ratio.high < 1 && 1 / ratio.median > noise) return 'slower';
   return 1 / levelWithin <= ratio.low && ratio.high <= levelWithin ? 'no difference' : 'unknown';
 }

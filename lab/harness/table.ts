@@ -20,6 +20,8 @@ export interface Subject {
   readonly package?: string;
   /** How the subject is used, if its documentation leaves a choice. */
   readonly note?: string;
+  /** It is this other subject once more, in a run of ours against itself. */
+  readonly sameAs?: string;
 }
 
 /** The behaviour of a subject where there is nothing to count. */

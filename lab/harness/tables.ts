@@ -56,6 +56,23 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
   return cell.subjects.find((name) => subjectOf(table, name).role === 'ours');
 }
 
+/** The table with ours as its only subject and its only peer: each row should show no difference. */
+export function againstItself(table: Table): Table {
+  const subjects: Subject[] = [];
+  const again = (ours: string) => `${ours}, again`;
+  const cells = table.cells.map((cell): Cell => {
+    const ours = oursIn(table, cell);
+    if (ours === undefined) return { ...cell, subjects: [] };
+    if (!subjects.some(({ name }) => name === ours)) {
+      subjects.push(subjectOf(table, ours));
+      subjects.push({ name: again(ours), role: 'peer', sameAs: ours });
+    }
+    return { ...cell, subjects: [ours, again(ours)] };
+  });
+  const rows = table.rows.map(({ subjects: _, published: __, ...row }) => row);
+  return { ...table, subjects, cells, rows };
+}
+
 function checkTable(table: Table): void {
   const [headline] = table.cells;
   if (!headline || rowsOf(table, headline).length === 0) {

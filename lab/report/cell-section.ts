@@ -11,7 +11,7 @@ import {
   type TableOutcome,
 } from '../harness/outcome.js';
 import { repeatCommand } from '../harness/repeat.js';
-import type { Budget, Row } from '../harness/table.js';
+import type { Row } from '../harness/table.js';
 import {
   counted,
   describeExcess,
@@ -31,17 +31,14 @@ export function rowAnchor(table: string, row: Row): string {
   return `${table}-${row.row.replace(/[^\w]+/g, '-')}`;
 }
 
-export function cellSection(
-  { table, journal }: TableOutcome,
-  outcomes: readonly RowOutcome[],
-): Markup {
+export function cellSection({ table }: TableOutcome, outcomes: readonly RowOutcome[]): Markup {
   const [first] = outcomes;
   if (!first) return html``;
   const failed = first.subjects.filter(({ ok }) => !ok);
   return html`<section class="cell">
 ${outcomes.map((outcome) => rowPart(table.table, outcome))}
 ${failed.length > 0 && html`<ul class="failures">${failed.map(({ subject, note, unavailable }) => html`<li><strong>${subject.name}</strong> ${unavailable ? note : `failed: ${note}`}</li>`)}</ul>`}
-<p class="conditions">${conditionsOf(first, journal.groups.get(first.cell.id)?.budget)}<br><code>${repeatCommand({ TABLE: table.table, ROW: first.cell.id, ROUNDS: first.rounds })}</code></p>
+<p class="conditions">${conditionsOf(first)}<br><code>${repeatCommand({ TABLE: table.table, ROW: first.cell.id, ROUNDS: first.rounds })}</code></p>
 </section>`;
 }
 
@@ -82,18 +79,13 @@ ${ours && !ours.ok && html`<p class="absent">${ours.subject.name} failed</p>`}
 </div>`;
 }
 
-function conditionsOf(
-  { rounds, foreignShare, repeatedRounds, disturbedRounds }: RowOutcome,
-  budget: Budget | undefined,
-): string {
+function conditionsOf({ cell, rounds, foreignShare }: RowOutcome): string {
   return [
     counted(rounds, 'round'),
-    budget ? `each work measured for ${budget.measureMilliseconds} ms or a multiple` : '',
+    cell.whole === undefined ? '' : `not sliced: ${cell.whole}`,
     foreignShare === null
       ? 'foreign load not measured'
       : `foreign load ${describeShare(foreignShare)}`,
-    repeatedRounds > 0 ? `${counted(repeatedRounds, 'round')} measured again` : '',
-    disturbedRounds > 0 ? `${counted(disturbedRounds, 'round')} kept although disturbed` : '',
   ]
     .filter(Boolean)
     .join(' · ');

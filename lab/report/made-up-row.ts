@@ -9,8 +9,8 @@ const cell = { id: 'cell', subjects: [], measure: async () => ({ ok: true, sampl
 export function madeUpSubject(name: string, median: number | null): SubjectOutcome {
   return {
     subject: { name, role: name === 'ours' ? 'ours' : 'peer' },
-    ...{ version: null, unequal: false, unavailable: false },
-    ...{ processorTime: null, ratio: null, worstRatio: null },
+    ...{ version: null, unequal: false, unavailable: false, idleShare: null },
+    ...{ processorTime: null, series: new Map(), ratio: null, worstRatio: null },
     ok: median !== null,
     note: median === null ? 'was wrong' : '',
     value: median === null ? null : { median, low: median, high: median },
@@ -34,7 +34,7 @@ export function madeUpRow(
     ...{ row, cell, rounds: 3, subjects, ours: subjects[0] ?? null, bestPeer: null, ratio },
     worstRatio: ratio?.low ?? null,
     verdict: ratio ? 'faster' : 'unknown',
-    ...{ noise: null, repeatedRounds: 0, disturbedRounds: 0, foreignShare: null },
+    ...{ control: new Map(), noise: null, foreignShare: null },
   };
 }
 

@@ -4,13 +4,12 @@
  * Invariant: a complete SVG file. It has its own background, so it is legible on any page.
  */
 import * as Plot from '@observablehq/plot';
-import { sum } from 'simple-statistics';
 import type { TableOutcome } from '../harness/outcome.js';
 import { fewestRounds } from '../harness/statistics.js';
 import { draw, logarithmicTicks } from './drawing.js';
 import { describeNumber, describeRatio } from './format.js';
 import { html, Markup } from './html.js';
-import { headlineRow, sentenceOf } from './sentence.js';
+import { sentenceOf } from './sentence.js';
 import { pictureStyle } from './style.js';
 
 const width = 760;
@@ -31,13 +30,14 @@ const looks = {
 
 export function drawOverview(outcomes: readonly TableOutcome[]): string {
   const lines = outcomes.map((outcome, index) => {
-    const row = headlineRow(outcome);
-    const look = row?.ratio && row.rounds >= fewestRounds ? looks[row.verdict] : undefined;
+    const { headline } = outcome;
+    const look =
+      headline?.ratio && headline.rounds >= fewestRounds ? looks[headline.verdict] : undefined;
     return {
       y: index * lineHeight + lineHeight / 2,
       work: outcome.table.headline?.work ?? outcome.table.title,
-      detail: look ? `${look.words} ${row?.bestPeer?.subject.name}` : 'no verdict yet',
-      ratio: look && row?.ratio,
+      detail: look ? `${look.words} ${headline?.bestPeer?.name}` : 'no verdict yet',
+      ratio: look && headline?.ratio,
       colour: look?.colour,
     };
   });
@@ -103,14 +103,8 @@ export function drawOverview(outcomes: readonly TableOutcome[]): string {
     return `${cores} × ${cpu}, Node ${node}`;
   });
   const dates = outcomes.map(({ date }) => date.slice(0, 10)).sort();
-  const rows = outcomes.flatMap((outcome) => headlineRow(outcome) ?? []);
-  const rounds = rows.map((row) => row.rounds).sort((a, b) => a - b);
-  const disturbed = sum(rows.map((row) => row.disturbedRounds));
-  const conditions = [
-    ...new Set(places),
-    range(dates),
-    `rounds: ${range(rounds)}${disturbed > 0 ? `, ${disturbed} of all ${sum(rounds)} disturbed by others` : ''}`,
-  ];
+  const rounds = outcomes.flatMap(({ headline }) => headline?.rounds ?? []).sort((a, b) => a - b);
+  const conditions = [...new Set(places), range(dates), `rounds: ${range(rounds)}`];
   const height = head + chartHeight + axisHeight + foot;
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>How many times faster than the fastest peer</title>

@@ -1,8 +1,5 @@
 /** The page's first screen: a card per table, with its sentence and the chart of its headline row. */
-import { sum } from 'simple-statistics';
 import type { TableOutcome } from '../harness/outcome.js';
-import { repeatCommand } from '../harness/repeat.js';
-import { counted } from './format.js';
 import { headlineChart } from './headline-chart.js';
 import { html, Markup } from './html.js';
 import { headlineRow, sentencePartsOf } from './sentence.js';
@@ -26,21 +23,13 @@ ${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
 })}
 </ul>
 <p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that no subject can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>
-${disturbance(outcomes)}`;
-}
-
-function disturbance(outcomes: readonly TableOutcome[]): Markup {
-  const rows = outcomes.flatMap((outcome) => headlineRow(outcome) ?? []);
-  const disturbed = sum(rows.map(({ disturbedRounds }) => disturbedRounds));
-  if (disturbed === 0) return html``;
-  const rounds = counted(sum(rows.map((row) => row.rounds)), 'round');
-  return html`<p class="missing">Other programs kept the machine busy in ${disturbed} of these ${rounds}. When they have ended, measure again: <code>${repeatCommand({})}</code></p>`;
+`;
 }
 
 /** The first screen omits the doubt; the table's section shows it. */
 export function sentence(outcome: TableOutcome, length: 'short' | 'whole'): Markup {
   const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
   const aside = [interval, length === 'whole' ? doubt : ''].filter(Boolean).join('; ');
-  const verdict = headlineRow(outcome)?.verdict ?? 'unknown';
+  const verdict = outcome.headline?.verdict ?? 'unknown';
   return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${aside ? html` <small>(${aside}).</small>` : '.'}`;
 }

@@ -6,7 +6,6 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { foreignLimit } from '../harness/load.js';
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Places, picturePath, reportPath } from '../harness/places.js';
 import { repeatCommand } from '../harness/repeat.js';
@@ -131,12 +130,12 @@ function method(): Markup {
   // A link to an element inside opens the fold.
   return html`<details class="fold method"><summary>How to read this</summary>
 <div id="method">
-<p>Each subject does each piece of work in a process of its own. A round measures all subjects of a row back to back in random order; the ratio is taken inside the round, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; intervals are 95 % bootstrap intervals over rounds.</p>
-<p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not known, and has no colour: measure it with more rounds, or on a machine with less to do.</p>
+<p>Each subject does each piece of work in a process of its own. In a round all these processes are alive and take turns: each runs a short slice of its work, in random order. The ratio is taken inside a turn, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; the interval of a ratio is Student’s 95 % interval over rounds.</p>
+<p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and the ratio itself beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not known, and has no colour: measure it with more rounds, or on a machine with less to do.</p>
 <p>The floor is work that no subject can avoid, done with nothing around it. A subject that gave one wrong answer has failed the row, however fast it was. One that did the work but lost the caller's async context, or did it at another priority, is shown with its figures and its note, and is never the best peer.</p>
-<p>The ratio is the median of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
+<p>The ratio is the geometric mean of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
 <p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. The small figure in µs is the processor time that one call or task took of all threads.</p>
-<p>Foreign load is the share of processor time that went to other processes and to the hypervisor. A round with more than ${describeShare(foreignLimit)} is measured again, and the calmest attempt is kept.</p>
+<p>Foreign load is the share of processor time that went to other processes and to the hypervisor.</p>
 </div>
 </details>`;
 }

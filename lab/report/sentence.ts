@@ -6,7 +6,7 @@
  */
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
-import { counted, describeRatio, describeRatioInterval } from './format.js';
+import { describeRatio, describeRatioInterval } from './format.js';
 import { describeDoubt } from './verdict.js';
 
 /** The parts of the sentence: the page highlights the figure and prints the interval small. */
@@ -28,32 +28,33 @@ export function sentenceOf(outcome: TableOutcome): string {
   return `${before}${figure}${after}${aside && ` (${aside})`}.`;
 }
 
-/** Returns the first row of the first cell, if it was measured. */
-export function headlineRow({ table, rows }: TableOutcome): RowOutcome | undefined {
-  return rows.find(({ cell }) => cell.id === table.cells[0]?.id);
+/** The row whose chart stands beside the sentence. */
+export function headlineRow({ headline }: TableOutcome): RowOutcome | undefined {
+  return headline?.rows[0];
 }
 
 export function sentencePartsOf(outcome: TableOutcome): Sentence {
-  const { table } = outcome;
+  const { table, headline } = outcome;
   const row = headlineRow(outcome);
   const ours = table.headline?.ours ?? table.title;
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
-  const peer = row?.bestPeer?.subject.name;
-  const ratio = row?.ratio;
-  if (!row || !ratio || !peer || row.rounds < fewestRounds) {
-    const why = row ? describeDoubt(row) : 'its first row has not been measured';
+  const peer = headline?.bestPeer?.name;
+  const ratio = headline?.ratio;
+  if (!row || !headline || !ratio || !peer || headline.rounds < fewestRounds) {
+    const why = row ? describeDoubt(row, headline) : 'its first row has not been measured';
     return {
       before: `No verdict yet on ${ours}${where}: ${why}`,
       ...{ figure: '', after: '', interval: '', doubt: '' },
     };
   }
-  const isKnown = row.verdict !== 'unknown';
-  const doubt = [isKnown ? '' : describeDoubt(row), disturbance(row)].filter(Boolean).join('; ');
+  const { verdict } = headline;
+  const isKnown = verdict !== 'unknown';
+  const doubt = isKnown ? '' : describeDoubt(row, headline);
   const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}`;
   const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
   const isOrSeems = isKnown ? 'is' : 'seems';
 
-  if (row.verdict === 'faster' || (!isKnown && ratio.low > levelWithin)) {
+  if (verdict === 'faster' || (!isKnown && ratio.low > levelWithin)) {
     return {
       before: `${ours} ${isOrSeems} `,
       figure: `${times(ratio, isKnown)} faster`,
@@ -62,7 +63,7 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
       doubt,
     };
   }
-  if (row.verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
+  if (verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
     const inverse = { median: 1 / ratio.median, low: 1 / ratio.high, high: 1 / ratio.low };
     return {
       before: `${ours} ${isOrSeems} `,
@@ -86,10 +87,4 @@ function times({ median, low, high }: Estimate, isKnown: boolean): string {
   return isKnown && high / low < wideFactor
     ? `${describeRatio(median)} times`
     : `at least ${describeRatio(low)} times`;
-}
-
-function disturbance({ disturbedRounds, rounds }: RowOutcome): string {
-  if (disturbedRounds === 0) return '';
-  const of = disturbedRounds === rounds ? 'all' : `${disturbedRounds} of`;
-  return `other programs kept the machine busy in ${of} ${counted(rounds, 'round')}: measure again`;
 }

@@ -1,5 +1,5 @@
 /** The names of verdicts: as a CSS class, in words, and the reason if there is none. */
-import type { RowOutcome } from '../harness/outcome.js';
+import type { Headline, RowOutcome } from '../harness/outcome.js';
 import { fewestRounds, type Verdict } from '../harness/statistics.js';
 import { counted, describeExcess } from './format.js';
 
@@ -12,8 +12,18 @@ export function verdictWord(verdict: Verdict): string {
   return verdict === 'unknown' ? 'not certain' : verdict;
 }
 
-/** Why a row has no verdict. */
-export function describeDoubt({ ours, bestPeer, ratio, rounds, noise }: RowOutcome): string {
+/** Why a row, or the headline that begins with it, has no verdict. */
+export function describeDoubt(
+  { ours, ...row }: RowOutcome,
+  {
+    bestPeer,
+    ratio,
+    rounds,
+    noise,
+  }: Pick<Headline, 'ratio' | 'rounds' | 'noise'> & {
+    readonly bestPeer: unknown;
+  } = row,
+): string {
   if (ours && !ours.ok) return ours.unavailable ? ours.note : `ours failed the row (${ours.note})`;
   if (!bestPeer || !ratio) return 'no peer completed the row';
   if (rounds < fewestRounds) {
