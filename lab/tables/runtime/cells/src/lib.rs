@@ -4,24 +4,20 @@
 
 mod beside;
 mod form;
-mod lab;
 mod primitives;
 mod runtime;
 mod sampling;
 mod work;
 
-use std::panic;
 use std::process;
 
-use form::Form;
 use lab::Lab;
+
+use form::Form;
 
 /// Runs the one cell that the command line names.
 pub fn main() {
-    panic::set_hook(Box::new(|what| {
-        lab::fail(what.payload_as_str().unwrap_or("it panicked"));
-        process::exit(0);
-    }));
+    lab::fail_by_panic();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [form, test, condition] = arguments.as_slice() else {
         panic!("expected <form> <test> <condition>, got {arguments:?}");
@@ -29,7 +25,7 @@ pub fn main() {
     let lab = Lab {
         condition: condition.to_owned(),
     };
-    lab::succeed(&work::measure(Form::named(form), test, &lab));
+    lab::succeed(None, &work::measure(Form::named(form), test, &lab));
     // Some runtimes do not end their threads when dropped, and some tasks never end.
     process::exit(0);
 }

@@ -5,9 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
 use rustix::time::{ClockId, clock_gettime};
-
-use crate::lab::{Lab, Samples};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {

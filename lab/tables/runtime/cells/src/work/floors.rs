@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use futures::FutureExt;
+use lab::{Lab, Samples};
 
 use super::fork_join;
 use super::formatting::{Numbers, work};
@@ -17,7 +18,6 @@ use super::sync_publish::ROUNDS;
 use super::timer_accuracy::durations;
 use super::{last_number, unknown};
 use crate::form::cores;
-use crate::lab::{Lab, Samples};
 use crate::sampling::{Unit, sample, spread};
 
 pub(super) fn measure(test: &str, lab: &Lab) -> Samples {

@@ -3,10 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::computing::Computing;
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Unit, processor_time, sample};
 

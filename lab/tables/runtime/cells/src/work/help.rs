@@ -3,11 +3,12 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::computing::Computing;
 use super::unknown;
 use crate::beside;
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn, spawn_pinned};
 use crate::sampling::{sample_latencies, spread};

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Orderin
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Notify, Primitives};
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn_pinned};
 use crate::sampling::{processor_time, sample_latencies};

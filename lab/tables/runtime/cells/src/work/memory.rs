@@ -10,9 +10,10 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use lab::Samples;
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::lab::Samples;
 use crate::primitives::{Notify, Primitives, Publisher};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 

@@ -22,8 +22,9 @@ mod sync_semaphore;
 mod timer;
 mod timer_accuracy;
 
+use lab::{Lab, Samples};
+
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Native, Primitives, Shared};
 
 pub(crate) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {

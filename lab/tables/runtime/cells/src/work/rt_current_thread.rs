@@ -1,9 +1,10 @@
 //! One worker: a thousand tasks spawned by the future passed to `block_on`.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::beside;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Unit, sample_beside};
 

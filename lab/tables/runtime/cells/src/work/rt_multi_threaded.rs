@@ -7,10 +7,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::beside;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{JoinHandle, Purpose, Runtime, joined, spawn, spawn_pinned};
 use crate::sampling::{Unit, sample_beside};

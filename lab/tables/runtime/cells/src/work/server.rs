@@ -8,11 +8,12 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::computing::Computing;
 use super::formatting::Numbers;
 use super::idle::context_switches;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Primitives, Semaphore};
 use crate::runtime::{Purpose, Runtime, sleep, spawn, spawn_pinned};
 use crate::sampling::{Unit, processor_time, sample, spread};

@@ -1,9 +1,10 @@
 //! Tasks that yield once and return a number, and empty ones on a worker for each core.
 
+use lab::{Lab, Samples};
+
 use super::rt_current_thread::spawn_and_join;
 use super::{last_number, unknown};
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Unit, sample};

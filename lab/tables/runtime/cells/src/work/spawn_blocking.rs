@@ -1,7 +1,8 @@
 //! Empty blocking calls, sixteen at a time from each of some tasks.
 
+use lab::{Lab, Samples};
+
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::runtime::{Purpose, Runtime, joined, spawn, spawn_blocking};
 use crate::sampling::{Unit, sample};
 

@@ -1,8 +1,9 @@
 //! Five thousand numbers through an unbounded channel: from five tasks at once, and within one.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, spawn};
 use crate::sampling::{Unit, sample};

@@ -1,8 +1,9 @@
 //! Requests to one task that answers each through a channel of its own.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, spawn};
 use crate::sampling::{Unit, sample};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use lab::{Lab, Samples};
+
 use super::{last_number, unknown};
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Notify, Primitives};
 use crate::runtime::{Purpose, Runtime};
 use crate::sampling::{Unit, sample};

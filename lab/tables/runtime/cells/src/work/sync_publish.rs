@@ -4,9 +4,10 @@ use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
+use lab::{Lab, Samples};
+
 use super::formatting::{Numbers, work};
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Notify, Primitives, Publisher, Subscriber};
 use crate::runtime::{Purpose, Runtime, spawn};
 use crate::sampling::{Unit, sample};

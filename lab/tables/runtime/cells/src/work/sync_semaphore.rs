@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::future::join_all;
+use lab::{Lab, Samples};
 
 use super::unknown;
 use crate::form::Form;
-use crate::lab::{Lab, Samples};
 use crate::primitives::{Primitives, Semaphore};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Unit, sample};

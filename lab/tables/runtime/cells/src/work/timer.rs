@@ -3,9 +3,10 @@
 use std::hint;
 use std::time::Duration;
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::primitives::Primitives;
 use crate::runtime::{JoinHandle, Purpose, Runtime, joined, sleep, spawn_pinned, timeout};
 use crate::sampling::{Unit, processor_time, sample};

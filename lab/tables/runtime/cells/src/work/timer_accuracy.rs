@@ -3,8 +3,9 @@
 use std::hint;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use crate::form::{Form, cores};
-use crate::lab::{Lab, Samples};
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn_pinned};
 use crate::sampling::spread;
 
