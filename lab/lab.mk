@@ -16,8 +16,6 @@ lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
 lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
-# The rows of web servers need a load generator that takes minutes to build, so only a full measurement has them.
-lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-if-possible)
 # A full measurement covers queues in other runtimes too.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif

@@ -12,8 +12,7 @@ import { parkedThread, runtimes, sleepingThread, workAlone } from './subjects.js
 type Line = Pick<Row, 'row' | 'measure' | 'unit' | 'about'> &
   Partial<Pick<Row, 'subjects' | 'matrix' | 'processorTime' | 'judgedByProcessorTime'>>;
 
-interface Options
-  extends Pick<NativeCell, 'sliceMilliseconds' | 'expectedMilliseconds' | 'whole'> {
+interface Options extends Pick<NativeCell, 'sliceMilliseconds' | 'expectedMilliseconds' | 'whole'> {
   readonly floor?: { readonly subject: Subject; readonly test: string };
   readonly condition?: Condition;
 }
@@ -34,7 +33,12 @@ function beyond(test: string, lines: readonly Line[], options: Options = {}): Me
         condition,
       ),
     },
-    rows: lines.map((line) => ({ ...line, row: `${line.row}${suffix}`, cell: id, better: 'lower' })),
+    rows: lines.map((line) => ({
+      ...line,
+      row: `${line.row}${suffix}`,
+      cell: id,
+      better: 'lower',
+    })),
   };
 }
 
@@ -199,7 +203,7 @@ export const beyondTheDocument: readonly Measured[] = [
       ['block_on', 2, 300],
       ['idle', 2, 300],
     ] as const
-  ).map((fork) => forkAndJoin(...fork)),
+  ).map(([by, tasks, micros]) => forkAndJoin(by, tasks, micros)),
   beyond(
     'help/computing spawner',
     spread(

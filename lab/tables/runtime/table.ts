@@ -12,9 +12,7 @@ import { tests } from './suites.js';
 const measured = [
   ...tests.map((test) => inForm('published', test)),
   ...beyondTheDocument,
-  ...tests
-    .filter(({ isOnlyPublished }) => !isOnlyPublished)
-    .map((test) => inForm('native', test)),
+  ...tests.filter(({ isOnlyPublished }) => !isOnlyPublished).map((test) => inForm('native', test)),
 ];
 const rows = measured.flatMap(({ rows }) => rows);
 
