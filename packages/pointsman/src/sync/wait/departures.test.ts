@@ -40,11 +40,11 @@ test('queues of up to four waiters of all kinds, with all departures in all orde
       for (const departures of ordersOf(leavers)) {
         const semaphore = new Semaphore(1);
         const held = semaphore.tryAcquire();
-        const controllers = row.map(() => new AbortController());
+        const controllers = new Map(leavers.map((index) => [index, new AbortController()]));
         const granted: number[] = [];
         for (const [index, kind] of row.entries()) {
           const options = kinds[kind];
-          const signal = leavers.includes(index) ? controllers[index]?.signal : undefined;
+          const signal = controllers.get(index)?.signal;
           void semaphore.acquire(options && { ...options, signal }).then(
             (permit) => {
               granted.push(index);
@@ -53,7 +53,7 @@ test('queues of up to four waiters of all kinds, with all departures in all orde
             () => {},
           );
         }
-        for (const index of departures) controllers[index]?.abort();
+        for (const index of departures) controllers.get(index)?.abort();
         const left = length - departures.length;
         const waiting = semaphore.waiting;
         held?.release();
