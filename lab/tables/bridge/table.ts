@@ -266,6 +266,7 @@ const table: Table = {
     where:
       'in blocking calls from a worker into its page, on an otherwise idle machine with a core for each thread: both spin while they wait',
     work: 'blocking calls from a worker into its page',
+    beside: [throughputRow('Chromium', call, 'one core busy').row],
   },
   document: {
     title: 'Atomics Throughput Benchmark (Chrome 113, M1 MacBook Pro)',
