@@ -254,7 +254,8 @@ const watchedRows: readonly Row[] = [
     unit: 'ms/s',
     better: 'lower',
     subjects: whoDo('Chromium', 'idle'),
-    about: 'Processor time per second of all processes and threads, without any calls.',
+    about:
+      'Processor time per second of all processes and threads, without any calls. The floor is the page without a bridge.',
   },
 ];
 
