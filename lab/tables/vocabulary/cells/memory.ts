@@ -30,7 +30,7 @@ function memoryCell<Form>(
       // Compiles the code, and grows memory that stays anyway.
       await fill(used, library);
       const bytes: number[] = [];
-      while (bytes.length < 5) bytes.push(await fill(used, library));
+      while (bytes.length < 3) bytes.push(await fill(used, library));
       return { ok: true, samples: { bytes } };
     },
   };
