@@ -103,7 +103,8 @@ const limiterRows: readonly Row[] = [
     measure: 'bytes',
     unit: 'bytes',
     better: 'lower',
-    about: 'Memory kept for each of 10,000 keys when all their functions have ended; 1 means none.',
+    about:
+      'Memory kept for each of 10,000 keys when all their functions have ended; 10 means at most 10.',
   },
   {
     row: 'rate obeyed',
