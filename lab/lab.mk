@@ -12,13 +12,13 @@ endif
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
 lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter lock,$(or $(TABLE),lock)),ruby-if-possible)
 lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
 lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
-# The load generator of web servers and of the semaphores' document takes minutes to build, so only a full measurement
-# does it.
-lab: $(if $(filter net semaphore,$(or $(TABLE),$(if $(FULL),net))),oha-if-possible)
+# The load generator of the semaphores' document takes minutes to build, so only a full measurement does it.
+lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),oha-if-possible)
 # A full measurement covers queues in other runtimes too.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
@@ -54,16 +54,22 @@ net-cells: ## build the programs of the table net and their load generator
 	cargo build --release --locked --manifest-path $(NET_CELLS)/pointsman/Cargo.toml --target-dir lab/.tools/net-pointsman; }
 
 oha-if-possible:
-	@$(MAKE) --silent oha || echo "oha cannot be built; the rows of web servers will be missing, and autocannon drives the table semaphore."
+	@$(MAKE) --silent oha || echo "oha cannot be built; autocannon drives the table semaphore."
 
 oha: lab/.tools/bin/oha ## build the load generator of the published document; minutes
 
 lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
 
-ruby: ## install Ruby and the published document's library, for the table lock
+ruby-if-possible:
+	@$(MAKE) --silent ruby || echo "The published document's Ruby library cannot be installed; its figures will be missing."
+
+ruby: lab/.tools/ruby/installed ## install Ruby and the published document's library, for the table lock
+
+lab/.tools/ruby/installed:
 	$(call install,ruby,The published document's library needs,ruby ruby-redis ruby-eventmachine ruby-hiredis)
-	gem install --install-dir lab/.tools/ruby --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
+	gem install --install-dir $(@D) --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
+	@touch $@
 
 # May be set to a mirror or a local clone.
 DENO_STD := https://github.com/denoland/std

@@ -1,6 +1,6 @@
 /**
- * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`: the stress test of the published
- * document, with our lock.
+ * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`, or `-f 30 -t 10 -s 2 -k 5`: the stress
+ * test of the published document, with our lock.
  *
  * Many processes each visit all keys, in an order of their own: lock a key, write a value beside it, sleep, and find
  * the value unchanged. A process that waits longer than it sleeps has failed once and tries another key; after `tries`
@@ -18,10 +18,25 @@ import { counted, describeDuration } from '../../report/format.js';
 import type { Orders, Report } from './stress/process.js';
 
 const argumentsOf = {
-  forks: { type: 'string', default: '30', description: 'How many processes to fork' },
-  tries: { type: 'string', default: '10', description: 'Failures after which a key is given up' },
-  sleep: { type: 'string', default: '2', description: 'Seconds for which a lock is held' },
-  keys: { type: 'string', default: '5', description: 'How many keys each process visits' },
+  forks: { type: 'string', alias: 'f', default: '30', description: 'How many processes to fork' },
+  tries: {
+    type: 'string',
+    alias: 't',
+    default: '10',
+    description: 'Failures after which a key is given up',
+  },
+  sleep: {
+    type: 'string',
+    alias: 's',
+    default: '2',
+    description: 'Seconds for which a lock is held',
+  },
+  keys: {
+    type: 'string',
+    alias: 'k',
+    default: '5',
+    description: 'How many keys each process visits',
+  },
 } as const;
 
 const progressMilliseconds = 5_000;

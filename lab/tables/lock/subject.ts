@@ -5,7 +5,8 @@
  * published document does.
  */
 import type { Address } from '../../harness/redis-server.js';
-import type { Measurement, Subject } from '../../harness/table.js';
+import type { Samples, Subject } from '../../harness/table.js';
+import type { KeySet } from './workloads/keys.js';
 
 /** One client process, with its own connections. */
 export interface LockClient<Held = unknown> {
@@ -15,18 +16,30 @@ export interface LockClient<Held = unknown> {
 }
 
 export interface LockSubject extends Subject {
-  /** Imports only the library, so that a cell's process loads no other subject. */
-  connect(address: Address): Promise<LockClient>;
+  /**
+   * Imports only the library, so that a cell's process loads no other subject. What it keeps on the server beside the
+   * keys (queues, channels) is that of the namespace: other subjects are alive on the same server.
+   */
+  connect(address: Address, namespace: string): Promise<LockClient>;
 }
 
 /** Infers the holder's type, so that a subject is checked against its library's types. */
 export function defineSubject<Held>(
-  subject: Subject & { connect(address: Address): Promise<LockClient<Held>> },
+  subject: Subject & { connect(address: Address, namespace: string): Promise<LockClient<Held>> },
 ): LockSubject {
   return subject as LockSubject;
 }
 
+export type Test = 'test-1' | 'test-2';
+
 /** A subject in another language, whose own program does the document's tests. */
 export interface ForeignSubject extends Subject {
-  measure(test: 'test-1' | 'test-2', address: Address, milliseconds: number): Promise<Measurement>;
+  /** Why it cannot run here, if so. */
+  whatIsLacking(): string | undefined;
+  start(test: Test, address: Address, namespace: string): ForeignProgram;
+}
+
+export interface ForeignProgram {
+  run(keySet: KeySet, milliseconds: number): Promise<Samples>;
+  end(): void;
 }

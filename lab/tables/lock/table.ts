@@ -1,89 +1,151 @@
 /**
  * The table `lock`: the published benchmark of a mutex on Redis that locks several keys at once, and what a total time
- * does not show: starvation, the load on the server, and several processes.
+ * does not show: warm processes, starvation, the load on the server, and several processes.
  */
 
 import { announce, findServer, startServer } from '../../harness/redis-server.js';
-import type { Cell, Row, Subject, Table } from '../../harness/table.js';
+import type { Cell, Row, Table } from '../../harness/table.js';
 import { processesCell } from './cells/processes.js';
-import { test1Cell } from './cells/test-1.js';
+import { test1AtServerCell, test1Cell } from './cells/test-1.js';
+import { test1WarmCell, uncontendedCell, warmKeySets } from './cells/test-1-warm.js';
 import { test2Cell } from './cells/test-2.js';
 import { nameOf, type Setting, settings } from './processes/shared.js';
-import {
-  contenders,
-  fastestSubjects,
-  foreignSubjects,
-  handOverInProcess,
-  roundTrip,
-  subjects,
-} from './subjects/index.js';
-import { pureHandler, scriptHandler } from './subjects/redis-em-mutex.js';
-import { type KeySet, keySets } from './workloads/keys.js';
+import { publishedIn } from './published.js';
+import { foreignSubjects, handOverInProcess, subjects } from './subjects/index.js';
+import { type KeySet, keySetNamed, keySets } from './workloads/keys.js';
 
-/** The subjects that do the document's tests. */
-const contestants = [...contenders, ...foreignSubjects];
-
-/** The published times, in the order of the key sets: script handler, pure handler. */
-const publishedSeconds = [
-  [0.530289, 0.869947],
-  [0.664696, 1.044803],
-  [0.803888, 1.267044],
-  [1.040182, 1.576557],
-  [1.767735, 2.123451],
-];
-const publishedCounts = [
-  [4679, 3086],
-  [4410, 2556],
-  [3428, 2423],
-  [3279, 1997],
-  [2285, 1715],
-];
-
-function byHandler([script, pure]: readonly number[] = []): Record<string, number> {
-  return { [scriptHandler.name]: script ?? 0, [pureHandler.name]: pure ?? 0 };
+function keysOf({ size }: KeySet): string {
+  return size === 1
+    ? 'one key'
+    : `${size} of ${2 * size - 1} keys at once, drawn anew for each turn`;
 }
 
-/** One key, ten tasks: the subject of the headline, and the rows beside it. */
-const headlineCell: Cell = { ...test1Cell, id: 'headline', expectedMilliseconds: 700 };
-
-function test1CellOf({ size }: KeySet): string {
-  return size === 1 ? headlineCell.id : test1Cell.id;
+/** A column of the document in one of its tests. */
+interface Column {
+  readonly measure: string;
+  readonly heading: string;
+  readonly unit: string;
+  readonly better: 'higher' | 'lower';
+  readonly about: string;
 }
 
-function test1Row(keySet: KeySet, index: number): Row {
-  const { name, size } = keySet;
-  return {
-    row: `test 1, ${name}`,
+function documentRows(
+  test: 'test-1' | 'test-2',
+  { id }: Cell,
+  [main, ...asides]: readonly [Column, ...Column[]],
+): Row[] {
+  const row = (keySet: KeySet, index: number, column: Column): Row => ({
+    row: `${column.heading}, ${keySet.name}`,
+    heading: column.heading,
+    column: `keys: ${keySet.name}`,
+    cell: id,
+    measure: `${keySet.name} ${column.measure}`,
+    unit: column.unit,
+    better: column.better,
+    published: publishedIn(test, column.measure, index),
+    about: column.about.replace('{keys}', keysOf(keySet)),
+  });
+  return [
+    ...keySets.map((keySet, index) => ({
+      ...row(keySet, index, main),
+      processorTime: `${keySet.name} processor time`,
+      floor: handOverInProcess.name,
+    })),
+    ...asides.flatMap((column) =>
+      keySets.map((keySet, index) => ({ ...row(keySet, index, column), aside: true as const })),
+    ),
+  ];
+}
+
+function processorTimes(test: string, of: string): Column[] {
+  return ['user', 'system', 'total'].map((measure) => ({
+    measure,
+    heading: `${test}, processor time: ${measure}`,
+    unit: 's',
+    better: 'lower',
+    about: `Processor time of ${of}, ${measure === 'total' ? 'user and system' : measure}, without the server's.`,
+  }));
+}
+
+const test1Rows = documentRows('test-1', test1Cell, [
+  {
+    measure: 'seconds',
     heading: 'test 1',
-    column: `keys: ${name}`,
-    cell: test1CellOf(keySet),
+    unit: 's',
+    better: 'lower',
+    about:
+      'Ten tasks of a new process share 1,000 turns, without a pause. Each locks {keys}, and unlocks: the cost of handing a lock over.',
+  },
+  ...processorTimes('test 1', '1,000 locks'),
+]);
+
+const test2Rows = documentRows('test-2', test2Cell, [
+  {
+    measure: 'count',
+    heading: 'test 2',
+    unit: 'turns in 5 s',
+    better: 'higher',
+    about:
+      'A hundred tasks sleep 1 to 2 ms, lock {keys}, change a value with four commands in turn and unlock, for 5 s; measured for less and scaled.',
+  },
+  ...processorTimes('test 2', 'the turns in 5 s'),
+  {
+    measure: 'seconds',
+    heading: 'test 2, wall time with cool-down',
+    unit: 's',
+    better: 'lower',
+    about: '5 s, and the time until the last of the hundred tasks has ended.',
+  },
+]);
+
+const atServerRow: Row = {
+  row: 'test 1, every lock at the server',
+  cell: test1AtServerCell.id,
+  measure: 'seconds',
+  unit: 's',
+  better: 'lower',
+  about:
+    'Test 1 with all five key sets, 5,000 locks, where each hand-over asks the server: ours in the mode strict against the peers that do so.',
+};
+
+function warmRow({ name, size }: KeySet): Row {
+  return {
+    row: `test 1 warm, ${name}`,
+    cell: test1WarmCell.id,
     measure: `${name} seconds`,
+    processorTime: `${name} processor time`,
     unit: 's',
     better: 'lower',
     floor: handOverInProcess.name,
-    published: byHandler(publishedSeconds[index]),
-    about:
-      size === 1
-        ? 'Ten tasks of one process lock and unlock one key 1,000 times, without a pause: the cost of handing a lock over.'
-        : `The same with ${size} of ${2 * size - 1} keys at once, drawn anew for each of the 1,000 turns.`,
+    about: `The same 1,000 locks of ${keysOf({ name, size })} in a process that has done them before, as in a server that runs for days.`,
   };
 }
 
-function test2Row({ name, size }: KeySet, index: number): Row {
+const uncontendedRow: Row = {
+  row: 'uncontended',
+  cell: uncontendedCell.id,
+  measure: 'uncontended',
+  processorTime: 'uncontended processor time',
+  unit: 'µs',
+  better: 'lower',
+  about: 'One task locks and unlocks one key without contention, the common case.',
+};
+
+function processesRow(setting: Setting): Row {
+  const { keySet, pauseMilliseconds } = setting;
+  const name = nameOf(setting);
+  const keys = keysOf(keySetNamed(keySet));
   return {
-    row: `test 2, ${name}`,
-    heading: 'test 2',
-    column: `keys: ${name}`,
-    cell: test2Cell.id,
-    measure: `${name} count`,
-    unit: 'turns in 5 s',
+    row: name,
+    cell: processesCell.id,
+    measure: `${name} perSecond`,
+    processorTime: `${name} processor time`,
+    unit: 'turns/s',
     better: 'higher',
-    floor: handOverInProcess.name,
-    published: byHandler(publishedCounts[index]),
     about:
-      size === 1
-        ? 'A hundred tasks sleep 1 to 2 ms, lock one key, change a value with four commands in turn and unlock, for 5 s; measured for less and scaled.'
-        : `The same with ${size} of ${2 * size - 1} keys at once, drawn anew for each turn.`,
+      pauseMilliseconds === 0
+        ? `Processes with ten tasks each lock ${keys}, without a pause.`
+        : `Processes with ten tasks each, which pause 1 ms, lock ${keys} and hold the lock for 1 ms, as real work does.`,
   };
 }
 
@@ -95,22 +157,30 @@ interface Beside {
   readonly about: string;
 }
 
-const waits: readonly Beside[] = [
-  {
-    measure: 'p99',
-    block: 'p99 wait, ms',
-    unit: 'ms',
-    better: 'lower',
-    about: 'One turn in a hundred waits longer for its lock than this.',
-  },
-  {
-    measure: 'longest',
-    block: 'longest wait, ms',
-    unit: 'ms',
-    better: 'lower',
-    about: 'The longest wait of a turn for its lock.',
-  },
-];
+function waitsAmong(whom: string): Beside[] {
+  const wait = { unit: 'ms', better: 'lower' } as const;
+  return [
+    {
+      ...wait,
+      measure: 'p99',
+      block: 'p99 wait, ms',
+      about: 'One turn in a hundred waits longer for its lock than this.',
+    },
+    {
+      ...wait,
+      measure: 'longest',
+      block: 'longest wait, ms',
+      about: 'The longest wait of a turn for its lock.',
+    },
+    {
+      measure: 'fairness',
+      block: `fairness among ${whom}`,
+      unit: "Jain's index",
+      better: 'higher',
+      about: `How evenly the turns were shared among ${whom} (Jain's index): 1 is even; 1 divided by their number means that one had all turns.`,
+    },
+  ];
+}
 
 const load: readonly Beside[] = [
   {
@@ -129,128 +199,65 @@ const load: readonly Beside[] = [
   },
 ];
 
-function fairnessAmong(whom: string): Beside {
-  return {
-    measure: 'fairness',
-    block: `fairness among ${whom}`,
-    unit: "Jain's index",
-    better: 'higher',
-    about: `How evenly the turns were shared among ${whom} (Jain's index): 1 is even; 1 divided by their number means that one had all turns.`,
-  };
-}
-
-/** Rows beside the main ones of a cell, as one matrix. */
+/** Rows beside the main ones of a cell, as one matrix. The floor does not lock on the server. */
 function matrix(
   title: string,
-  prefix: string,
-  main: readonly { readonly name: string; readonly column: string; readonly cell: string }[],
+  { id, subjects }: Cell,
+  columns: readonly string[],
   beside: readonly Beside[],
-  among: readonly Subject[],
 ): Row[] {
+  // The commands that a program in another language sends are not counted.
+  const uncounted = foreignSubjects.map(({ name }) => name);
   return beside.flatMap(({ measure, block, unit, better, about }) =>
-    main.map(({ name, column, cell }) => ({
-      row: `${prefix}, ${name}: ${block}`,
+    columns.map((column) => ({
+      row: `${title}, ${column}: ${block}`,
       matrix: { title, block, column },
-      cell,
-      measure: `${name} ${measure}`,
+      cell: id,
+      measure: `${column} ${measure}`,
       unit,
       better,
-      subjects: among
-        // The commands of a program in another language are not counted.
-        .filter((subject) => measure !== 'sent' || !isForeign(subject))
-        .map((subject) => subject.name),
+      subjects: subjects.filter(
+        (name) =>
+          name !== handOverInProcess.name && !(measure === 'sent' && uncounted.includes(name)),
+      ),
       about,
     })),
   );
 }
 
-const isForeign = ({ name }: Subject) => foreignSubjects.some((other) => other.name === name);
-
-function keySetColumns(cellOf: (keySet: KeySet) => string) {
-  return keySets.map((keySet) => ({
-    name: keySet.name,
-    column: keySet.name,
-    cell: cellOf(keySet),
-  }));
-}
-
-const test1Columns = keySetColumns(test1CellOf);
-const test2Columns = keySetColumns(() => test2Cell.id);
-
-function besideProcesses(pauseMilliseconds: number, title: string): Row[] {
-  const columns = settings
-    .filter((setting) => setting.pauseMilliseconds === pauseMilliseconds)
-    .map((setting) => ({
-      name: nameOf(setting),
-      column: `${setting.processes} processes, ${setting.keySet}`,
-      cell: processesCell.id,
-    }));
-  const beside = [...waits, fairnessAmong('the processes'), ...load];
-  return matrix(title, processesCell.id, columns, beside, fastestSubjects);
-}
-
-function processesRow(setting: Setting): Row {
-  const { processes, keySet, pauseMilliseconds } = setting;
-  const name = nameOf(setting);
-  const keys = keySet === '1/1' ? 'one key' : '5 of 9 keys';
-  return {
-    row: name,
-    cell: processesCell.id,
-    measure: `${name} perSecond`,
-    unit: 'turns/s',
-    better: 'higher',
-    about:
-      pauseMilliseconds === 0
-        ? `${processes} processes with ten tasks each lock ${keys} without a pause.`
-        : `${processes} processes with ten tasks each, which pause 1 ms, lock ${keys} and hold the lock for 1 ms, as real work does.`,
-  };
-}
+const besideKeySets = warmKeySets.map(({ name }) => name);
 
 const table: Table = {
   table: 'lock',
   title: 'Locks on Redis',
   headline: {
-    ours: "Pointsman's Redis mutex",
-    where: 'in 1,000 locks of one key by ten tasks',
-    work: 'locks of one key on Redis, by ten tasks',
+    ours: "Pointsman's Redis mutex with local hand-over, its default,",
+    where:
+      "in 1,000 locks by ten tasks of a new process, the mean of the document's five key sets (the next row: every lock at the server)",
+    isMean: true,
+    work: 'locks on Redis by ten tasks, local hand-over',
   },
+  headlineCells: 2,
   document: {
     title: 'BENCHMARK of redis-em-mutex 0.3.1',
     source: 'https://github.com/royaltm/redis-em-mutex/blob/master/BENCHMARK.md',
   },
   subjects,
-  cells: [headlineCell, test1Cell, test2Cell, processesCell],
+  cells: [
+    ...[test1Cell, test1AtServerCell],
+    ...[test1WarmCell, uncontendedCell, test2Cell, processesCell],
+  ],
   rows: [
-    ...keySets.map(test1Row),
-    ...keySets.map(test2Row),
-    {
-      row: 'uncontended',
-      cell: test1Cell.id,
-      measure: 'uncontended',
-      subjects: [...contenders, roundTrip].map(({ name }) => name),
-      unit: 'µs',
-      better: 'lower',
-      about: 'One task locks and unlocks one key without contention, the common case.',
-    },
-    ...settings.map(processesRow),
-    ...matrix(
-      'Test 1: waits',
-      test1Cell.id,
-      test1Columns,
-      [...waits, fairnessAmong('the 10 tasks')],
-      contestants,
-    ),
-    ...matrix('Test 1: load on the server', test1Cell.id, test1Columns, load, contestants),
-    ...matrix(
-      'Test 2: waits',
-      test2Cell.id,
-      test2Columns,
-      [...waits, fairnessAmong('the 100 tasks')],
-      contestants,
-    ),
-    ...matrix('Test 2: load on the server', test2Cell.id, test2Columns, load, contestants),
-    ...besideProcesses(0, 'Several processes, without a pause'),
-    ...besideProcesses(1, 'Several processes, 1 ms inside and 1 ms out'),
+    ...[...test1Rows, atServerRow, ...test2Rows],
+    ...[...warmKeySets.map(warmRow), uncontendedRow, ...settings.map(processesRow)],
+    ...matrix('Test 1 warm: waits', test1WarmCell, besideKeySets, waitsAmong('the 10 tasks')),
+    ...matrix('Test 1 warm: load on the server', test1WarmCell, besideKeySets, load),
+    ...matrix('Test 2: waits', test2Cell, besideKeySets, waitsAmong('the 100 tasks')),
+    ...matrix('Test 2: load on the server', test2Cell, besideKeySets, load),
+    ...matrix('Several processes', processesCell, settings.map(nameOf), [
+      ...waitsAmong('the processes'),
+      ...load,
+    ]),
   ],
   tools: ['ioredis', 'redis'],
   get otherVersions() {

@@ -1,4 +1,7 @@
-/** Runs a subject on the run's server, which is empty at the beginning of a cell. */
+/**
+ * A client of a subject on the run's server. Invariant: processes that are alive on the server at the same time have no
+ * key in common, so the server is never emptied.
+ */
 import type { Redis } from 'ioredis';
 import { type Address, announcedAddress } from '../../../harness/redis-server.js';
 import type { LockClient, LockSubject } from '../subject.js';
@@ -6,6 +9,8 @@ import { connectIoredis } from '../subjects/clients.js';
 
 export interface OnServer {
   readonly address: Address;
+  /** The prefix of this process's keys. */
+  readonly namespace: string;
   /** A connection of the cell's own. */
   readonly control: Redis;
 }
@@ -16,8 +21,7 @@ export async function onServer<Result>(
   const address = announcedAddress();
   const control = await connectIoredis(address);
   try {
-    await control.flushall();
-    return await work({ address, control });
+    return await work({ address, namespace: `lab-${process.pid}`, control });
   } finally {
     control.disconnect();
   }
@@ -27,9 +31,9 @@ export async function withClient<Result>(
   subject: LockSubject,
   work: (found: OnServer & { readonly client: LockClient }) => Promise<Result>,
 ): Promise<Result> {
-  return onServer(async ({ address, control }) => {
-    const client = await subject.connect(address);
-    const result = await work({ address, control, client });
+  return onServer(async (found) => {
+    const client = await subject.connect(found.address, found.namespace);
+    const result = await work({ ...found, client });
     await client.close();
     return result;
   });

@@ -5,50 +5,49 @@
 import type { Cell } from '../../../harness/table.js';
 import { commandsExecuted } from '../commands.js';
 import { Processes } from '../processes/processes.js';
-import { mostProcesses, nameOf, type Setting, settings } from '../processes/shared.js';
-import { fastestSubjects, handOverInProcess } from '../subjects/index.js';
+import { nameOf, processCount, type Setting, settings } from '../processes/shared.js';
+import { handOverInProcess, processesSubjects } from '../subjects/index.js';
 import { onServer } from './on-server.js';
 
-const warmUp: Setting = { processes: mostProcesses, keySet: '3/5', pauseMilliseconds: 0 };
+const sliceMilliseconds = 250;
 /** After this time the engine has compiled the code of a turn in each process. */
-const warmUpMilliseconds = 2_000;
-
-/** The duration of a setting, as a multiple of the budget. */
-const longer = 1.5;
+const warmUpMilliseconds = 1_000;
 
 export const processesCell: Cell = {
   id: 'processes',
-  subjects: [...fastestSubjects, handOverInProcess].map(({ name }) => name),
-  expectedMilliseconds: 5_000,
-  limitMilliseconds: 120_000,
-  async measure(name, budget) {
-    return onServer(async ({ address, control }) => {
-      const processes = new Processes(name, address);
+  subjects: processesSubjects.map(({ name }) => name),
+  expectedMilliseconds: 2_500,
+  sliceMilliseconds,
+  measure: (name, lab) =>
+    onServer(async ({ address, namespace, control }) => {
+      const processes = new Processes(name, address, namespace);
       await processes.ready();
-      const samples: Record<string, number[]> = {};
-      const times = {
-        warmUpMilliseconds: budget.warmupMilliseconds / 2,
-        milliseconds: budget.measureMilliseconds * longer,
-      };
-      // The processes are new, so their first turns are not representative.
-      for (const setting of [warmUp, ...settings]) {
-        // Without a server they cannot exclude each other. One process alone shows the upper bound.
-        const working = name === handOverInProcess.name ? 1 : setting.processes;
+      // Without a server they cannot exclude each other. One process alone shows the upper bound.
+      const working = name === handOverInProcess.name ? 1 : processCount;
+
+      async function run(setting: Setting, milliseconds: number) {
         const executedBefore = await commandsExecuted(control);
-        const { sent, turns, ...found } = await processes.run(
-          setting,
-          working,
-          setting === warmUp ? { ...times, warmUpMilliseconds } : times,
-        );
+        const { sent, turns, used, ...found } = await processes.run(setting, working, milliseconds);
         const executed = (await commandsExecuted(control)) - executedBefore - 1;
-        if (setting === warmUp) continue;
-        const all = { ...found, sent: sent / turns, executed: executed / turns };
-        for (const [measure, value] of Object.entries(all)) {
-          samples[`${nameOf(setting)} ${measure}`] = [value];
-        }
+        const figures = {
+          ...found,
+          sent: sent / turns,
+          executed: executed / turns,
+          'processor time': used / turns,
+        };
+        return Object.fromEntries(
+          Object.entries(figures).map(([figure, value]) => [`${nameOf(setting)} ${figure}`, value]),
+        );
       }
+
+      await run({ keySet: '3/5', pauseMilliseconds: 0 }, warmUpMilliseconds);
+      await lab.serve(
+        settings.map((setting) => ({
+          name: nameOf(setting),
+          run: (milliseconds) => run(setting, milliseconds),
+        })),
+      );
       processes.end();
-      return { ok: true, samples };
-    });
-  },
+      return { ok: true, samples: {} };
+    }),
 };

@@ -14,10 +14,10 @@ import {
   tasksPerProcess,
 } from './shared.js';
 
-const { subject, address, tally }: Orders = JSON.parse(process.argv[2] ?? '');
+const { subject, address, namespace, tally }: Orders = JSON.parse(process.argv[2] ?? '');
 // Two commands may arrive in one turn of a busy event loop.
 const commands = on(process, 'message');
-const client = await lockSubjectNamed(subject).connect(address);
+const client = await lockSubjectNamed(subject).connect(address, namespace);
 process.send?.('ready');
 for (;;) {
   const command = await nextCommand();
@@ -35,9 +35,10 @@ async function run(setting: Setting): Promise<Report> {
   const judge = new FileJudge(tally);
   const pause = setting.pauseMilliseconds;
   const stay = pause === 0 ? undefined : () => sleep(pause);
-  const draw = drawFrom(keySetNamed(setting.keySet), nameOf(setting));
+  const draw = drawFrom(keySetNamed(setting.keySet), `${namespace}:${nameOf(setting)}`);
   const waits: number[] = [];
   const sentBefore = commandsSent();
+  const usedBefore = process.cpuUsage();
   let phase: 'before' | 'measured' | 'over' = 'before';
   let turns = 0;
 
@@ -47,7 +48,7 @@ async function run(setting: Setting): Promise<Report> {
       const keys = draw();
       const askedAt = performance.now();
       const held = await client.lock(keys);
-      if (phase === 'measured') waits.push(performance.now() - askedAt);
+      if (phase !== 'before') waits.push(performance.now() - askedAt);
       await judge.turn(stay);
       turns++;
       await client.unlock(held);
@@ -65,5 +66,6 @@ async function run(setting: Setting): Promise<Report> {
   await tasks;
   judge.close();
   const sent = commandsSent() - sentBefore;
-  return { perSecond, waits, sent, turns, intruders: judge.intruders };
+  const { user, system } = process.cpuUsage(usedBefore);
+  return { perSecond, waits, sent, turns, intruders: judge.intruders, used: user + system };
 }

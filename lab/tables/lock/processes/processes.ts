@@ -1,4 +1,4 @@
-/** Controls the processes of a cell through one setting after the other. */
+/** Controls the processes of a cell, which wait without work between two runs. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { reject } from '../judge.js';
 import { fairness, slowestWaits } from '../workloads/fairness.js';
 import { within } from '../workloads/watch.js';
 import { FileJudge } from './file-judge.js';
-import { type Command, mostProcesses, type Orders, type Report, type Setting } from './shared.js';
+import { type Command, type Orders, processCount, type Report, type Setting } from './shared.js';
 
 export interface Found {
   readonly perSecond: number;
@@ -21,8 +21,11 @@ export interface Found {
   readonly sent: number;
   /** Turns in the whole run, including those before and after the measured part. */
   readonly turns: number;
+  /** Microseconds of processor time in the whole run. */
+  readonly used: number;
 }
 
+const rampMilliseconds = 50;
 const patienceMilliseconds = 15_000;
 
 export class Processes {
@@ -30,9 +33,9 @@ export class Processes {
   readonly #tally = join(this.#folder, 'tally');
   readonly #children: readonly ChildProcess[];
 
-  constructor(subject: string, address: Address) {
-    const orders: Orders = { subject, address, tally: this.#tally };
-    this.#children = Array.from({ length: mostProcesses }, () =>
+  constructor(subject: string, address: Address, namespace: string) {
+    const orders: Orders = { subject, address, namespace, tally: this.#tally };
+    this.#children = Array.from({ length: processCount }, () =>
       fork(new URL('./process.js', import.meta.url), [JSON.stringify(orders)], {
         serialization: 'advanced',
       }),
@@ -45,11 +48,7 @@ export class Processes {
   }
 
   /** Runs a setting: `working` of its processes work, the others are idle. */
-  async run(
-    setting: Setting,
-    working: number,
-    { warmUpMilliseconds, milliseconds }: Record<'warmUpMilliseconds' | 'milliseconds', number>,
-  ): Promise<Found> {
+  async run(setting: Setting, working: number, milliseconds: number): Promise<Found> {
     FileJudge.prepare(this.#tally);
     const judge = new FileJudge(this.#tally);
     const children = this.#children.slice(0, working);
@@ -58,7 +57,7 @@ export class Processes {
     };
     const answers = Promise.all(children.map(nextMessage)) as Promise<Report[]>;
     send({ name: 'begin', setting });
-    await Promise.race([sleep(warmUpMilliseconds), answers]);
+    await Promise.race([sleep(rampMilliseconds), answers]);
     send({ name: 'measure' });
     await Promise.race([sleep(milliseconds), answers]);
     send({ name: 'end' });
@@ -73,9 +72,10 @@ export class Processes {
     return {
       perSecond: sum(reports.map((report) => report.perSecond)),
       ...slowestWaits(Float64Array.from(reports.flatMap((report) => report.waits))),
-      fairness: fairness(reports.map((report) => report.waits.length)),
+      fairness: fairness(reports.map((report) => report.turns)),
       sent: sum(reports.map((report) => report.sent)),
       turns,
+      used: sum(reports.map((report) => report.used)),
     };
   }
 

@@ -1,31 +1,30 @@
 /** Types shared by the processes of a cell and their controller. */
 import type { Address } from '../../../harness/redis-server.js';
 
-export const mostProcesses = 4;
+export const processCount = 4;
 export const tasksPerProcess = 10;
 
 /** One run: the work of each process until it is stopped. */
 export interface Setting {
-  readonly processes: number;
   readonly keySet: string;
   /** How long each task pauses before it locks, and how long it holds the lock. */
   readonly pauseMilliseconds: number;
 }
 
 export const settings: readonly Setting[] = [0, 1].flatMap((pauseMilliseconds) =>
-  [2, 4].flatMap((processes) =>
-    ['1/1', '5/9'].map((keySet) => ({ processes, keySet, pauseMilliseconds })),
-  ),
+  ['1/1', '5/9'].map((keySet) => ({ keySet, pauseMilliseconds })),
 );
 
-export function nameOf({ processes, keySet, pauseMilliseconds }: Setting): string {
-  return `${processes} processes, ${keySet}${pauseMilliseconds === 0 ? '' : ', 1 ms inside and out'}`;
+export function nameOf({ keySet, pauseMilliseconds }: Setting): string {
+  return `${processCount} processes, ${keySet}${pauseMilliseconds === 0 ? '' : ', 1 ms inside and out'}`;
 }
 
 /** Passed to a process as JSON when it is forked. */
 export interface Orders {
   readonly subject: string;
   readonly address: Address;
+  /** Of the keys. */
+  readonly namespace: string;
   /** The path of the file in which the judges of all processes count. */
   readonly tally: string;
 }
@@ -40,10 +39,12 @@ export type Command =
 export interface Report {
   /** Of the measured part. */
   readonly perSecond: number;
-  /** The waits of the turns granted in the measured part, in milliseconds. */
+  /** The waits of the turns granted in the measured part and later, in milliseconds: those of starved tasks end later. */
   readonly waits: readonly number[];
   /** In the whole run. */
   readonly sent: number;
   readonly turns: number;
   readonly intruders: number;
+  /** Microseconds of processor time. */
+  readonly used: number;
 }

@@ -1,20 +1,21 @@
 # The document's tests 1 and 2 with its own library, redis-em-mutex, in fibers on EventMachine: the same work as
 # workloads/take-turns.ts and workloads/write-and-read.ts, by the same key sets.
 #
-# Prints one line of JSON: samples by measure. Invariant: it ends with an error, and prints no figures, if two turns
-# overlap, if a turn is lost, or if a value read differs from the one written.
+# Reads requests, a line of JSON each: the size of the key set, and for test 2 the milliseconds. Answers each with a line
+# of JSON: a sample by measure. It ends at the end of its input. Invariant: it ends with an error, and prints no figures,
+# if two turns overlap, if a turn is lost, or if a value read differs from the one written.
 
 require 'json'
 require 'optparse'
 
-options = { milliseconds: 1000 }
+options = {}
 OptionParser.new do |parser|
   parser.on('--gems FOLDER') { |folder| options[:gems] = folder }
   parser.on('--check') { options[:check] = true }
   parser.on('--handler NAME') { |name| options[:handler] = name.to_sym }
   parser.on('--test NAME') { |name| options[:test] = name }
   parser.on('--url URL') { |url| options[:url] = url }
-  parser.on('--milliseconds NUMBER', Integer) { |number| options[:milliseconds] = number }
+  parser.on('--namespace NAME') { |name| options[:namespace] = name }
 end.parse!
 
 $LOAD_PATH.unshift(*Dir[File.join(options.fetch(:gems), 'gems', '*', 'lib')])
@@ -31,7 +32,6 @@ rescue LoadError => error
 end
 exit if options[:check]
 
-KEY_SETS = [1, 2, 3, 5, 10].freeze
 TURNS = 1000
 DOCUMENT_SECONDS = 5.0
 COMMANDS_PER_TURN = 4
@@ -104,10 +104,10 @@ def take_turns(pool, size)
   end
   seconds = now - started_at
   abort "counted #{judge.turns} turns of #{TURNS}" unless judge.turns == TURNS
-  [{ seconds: seconds, fairness: jain(shares), **slowest(waits) }, TURNS, 0]
+  [{ seconds: seconds, fairness: jain(shares), **slowest(waits) }, TURNS, TURNS]
 end
 
-def write_and_read(pool, size, redis, seconds)
+def write_and_read(pool, size, redis, key, seconds)
   judge = Judge.new
   waits = []
   shares = Array.new(100, 0)
@@ -120,10 +120,10 @@ def write_and_read(pool, size, redis, seconds)
       locked(pool.sample(size), waits) do
         judge.turn do
           value = rand(1_000_000)
-          redis.set('written-and-read', value)
-          redis.incr('written-and-read')
-          read = redis.get('written-and-read').to_i
-          redis.del('written-and-read')
+          redis.set(key, value)
+          redis.incr(key)
+          read = redis.get(key).to_i
+          redis.del(key)
           abort "wrote #{value}, and read #{read} after one increment" unless read == value + 1
           shares[index] += 1
         end
@@ -132,7 +132,33 @@ def write_and_read(pool, size, redis, seconds)
     end
   end
   count = (judge.turns - afterwards) * DOCUMENT_SECONDS / seconds + afterwards
-  [{ count: count, fairness: jain(shares), **slowest(waits) }, judge.turns, judge.turns * COMMANDS_PER_TURN]
+  found = { count: count, seconds: DOCUMENT_SECONDS + now - ends_at, fairness: jain(shares), **slowest(waits) }
+  [found, judge.turns, count]
+end
+
+# The measures of a test on one key set, without what its own commands cost the server.
+def measure(options, redis, size, seconds)
+  name = "#{size}/#{2 * size - 1}"
+  pool = (1..2 * size - 1).map { |index| "#{options[:test]}:#{name}:#{index}" }
+  executed = -> { redis.info('stats')['total_commands_processed'].to_i }
+  executed_before = executed.call
+  used_before = Process.times
+  found, turns, counted =
+    if options[:test] == 'test-1'
+      take_turns(pool, size)
+    else
+      write_and_read(pool, size, redis, "#{options[:namespace]}:value", seconds)
+    end
+  used = Process.times
+  user = used.utime - used_before.utime
+  system = used.stime - used_before.stime
+  own = options[:test] == 'test-1' ? 0 : COMMANDS_PER_TURN
+  share = counted / turns.to_f
+  found.merge(
+    user: user * share, system: system * share, total: (user + system) * share,
+    'processor time': (user + system) * 1e6 / turns,
+    executed: (executed.call - executed_before - 1) / turns.to_f - own
+  ).transform_keys { |measure| "#{name} #{measure}" }
 end
 
 EM.epoll
@@ -140,29 +166,15 @@ EM.epoll
 EM.set_max_timers(5_000_000)
 EM.synchrony do
   Redis::EM::Mutex.setup(
-    url: options[:url], size: 10, expire: 10_000, ns: 'document', handler: options[:handler]
+    url: options[:url], size: 10, expire: 10_000, ns: options[:namespace], handler: options[:handler]
   )
   redis = Redis.new(url: options[:url], driver: :synchrony)
-  executed = -> { redis.info('stats')['total_commands_processed'].to_i }
-  samples = Hash.new { |all, measure| all[measure] = [] }
-  seconds = options[:milliseconds] / 1000.0
-
-  KEY_SETS.each do |size|
-    pool = (1..2 * size - 1).map { |index| "#{options[:test]}:#{size}:#{index}" }
-    before = executed.call
-    found, turns, own =
-      if options[:test] == 'test-1'
-        take_turns(pool, size)
-      else
-        write_and_read(pool, size, redis, seconds)
-      end
-    load = (executed.call - before - 1 - own) / turns.to_f
-    found.merge(executed: load).each do |measure, value|
-      samples["#{size}/#{2 * size - 1} #{measure}"] << value
-    end
+  # Waiting for a request blocks the event loop, so that an idle program does nothing.
+  while (line = $stdin.gets)
+    request = JSON.parse(line)
+    puts JSON.generate(measure(options, redis, request['size'], request['milliseconds'] / 1000.0))
+    $stdout.flush
   end
-  puts JSON.generate(samples)
-  $stdout.flush
   # Stopping its watcher fails with this version of the client.
   exit!(true)
 end

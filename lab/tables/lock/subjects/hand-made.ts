@@ -6,7 +6,8 @@ import { connectIoredis } from './clients.js';
 const duration = 10_000;
 const pollMilliseconds = 2;
 
-const release = `
+/** Deletes the key if it still has this token. */
+export const releaseScript = `
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])
 end
@@ -19,7 +20,7 @@ export default defineSubject({
   note: 'A poll every 2 ms, and a script that deletes the key if it is still ours; several keys one after the other, sorted.',
   async connect(address) {
     const redis = await connectIoredis(address);
-    const sha = String(await redis.script('LOAD', release));
+    const sha = String(await redis.script('LOAD', releaseScript));
 
     async function lockOne(key: string, token: string): Promise<void> {
       while ((await redis.set(key, token, 'PX', duration, 'NX')) === null) {

@@ -1,6 +1,6 @@
 /**
  * Every subject of the table, in the order of the report: ours, the published document's own library, its algorithm in
- * TypeScript, a hand-written lock, the peers (each with its defaults and in its fastest setting), the floors.
+ * TypeScript, a hand-written lock without and with a queue in the process, the peers, the floors.
  *
  * Not included: locks in other languages than ours and the document's.
  *
@@ -9,55 +9,70 @@
 import type { Subject } from '../../../harness/table.js';
 import handOverInProcess from '../floors/hand-over-in-process.js';
 import roundTrip from '../floors/round-trip.js';
-import type { ForeignSubject, LockSubject } from '../subject.js';
+import type { LockSubject } from '../subject.js';
 import handMade from './hand-made.js';
-import pointsmanLocal from './pointsman-local.js';
-import pointsmanPure from './pointsman-pure.js';
-import pointsmanStrict from './pointsman-strict.js';
+import localQueue from './local-queue.js';
+import { local, pure, strict } from './pointsman.js';
 import publishedAlgorithm from './published-algorithm.js';
-import { pureHandler, scriptHandler } from './redis-em-mutex.js';
-import redisSemaphore from './redis-semaphore.js';
-import redisSemaphoreFast from './redis-semaphore-fast.js';
-import redlock from './redlock.js';
-import redlockFast from './redlock-fast.js';
+import { foreignSubjects } from './redis-em-mutex.js';
+import { redisSemaphore, redisSemaphoreFast } from './redis-semaphore.js';
+import { redlock, redlockFast, sesamecareFast } from './redlock.js';
 import redlockUniversal from './redlock-universal.js';
-import redlockUniversalFast from './redlock-universal-fast.js';
-import sesamecareRedlock from './sesamecare-redlock.js';
-import sesamecareRedlockFast from './sesamecare-redlock-fast.js';
 import simpleRedisMutex from './simple-redis-mutex.js';
 
-const ours = [pointsmanLocal, pointsmanStrict, pointsmanPure];
+export { foreignSubjects, handOverInProcess };
 
-/** Peers in their fastest settings. Some have no settings, and simple-redis-mutex is fastest with its defaults. */
-const fastestPeers = [
+/** Peers that ask the server at each hand-over, in their fastest settings. */
+const peersAtServer = [
   publishedAlgorithm,
   handMade,
   redlockFast,
-  sesamecareRedlockFast,
+  sesamecareFast,
   redisSemaphoreFast,
-  redlockUniversalFast,
-  simpleRedisMutex,
+];
+/** Slower ones, which would make the headline wait. */
+const slowPeers = [redlockUniversal, simpleRedisMutex];
+const peersWithDefaults = [redlock, redisSemaphore];
+const floors = [handOverInProcess, roundTrip];
+
+/** The document's test 1. */
+export const test1Subjects: readonly Subject[] = [
+  ...[local, strict, pure],
+  ...foreignSubjects,
+  ...[localQueue, ...peersAtServer],
+  ...floors,
 ];
 
-const peersWithDefaults = [redlock, sesamecareRedlock, redisSemaphore, redlockUniversal];
+/** The same without a queue in the process. */
+export const atServerSubjects = [
+  strict,
+  ...peersAtServer.filter((peer) => peer !== redisSemaphoreFast),
+  roundTrip,
+];
 
-export const fastestSubjects: readonly LockSubject[] = [...ours, ...fastestPeers];
+export const warmSubjects = [
+  ...[local, strict, localQueue],
+  ...[...peersAtServer, ...slowPeers, ...peersWithDefaults],
+  ...floors,
+];
 
-export const contenders: readonly LockSubject[] = [...fastestSubjects, ...peersWithDefaults];
+/** Peers of the longer cells; the others do as in test 1. */
+const fewPeers = [localQueue, publishedAlgorithm, handMade, redlockFast, redisSemaphoreFast];
 
-/** Peers in another language, whose own programs do the document's tests. */
-export const foreignSubjects: readonly ForeignSubject[] = [scriptHandler, pureHandler];
+/** The document's test 2. */
+export const test2Subjects: readonly Subject[] = [
+  ...[local, strict],
+  ...foreignSubjects,
+  ...[...fewPeers, simpleRedisMutex],
+  handOverInProcess,
+];
 
-export { handOverInProcess, roundTrip };
-
-const lockSubjects = [...contenders, handOverInProcess, roundTrip];
+export const processesSubjects = [local, strict, ...fewPeers, simpleRedisMutex, handOverInProcess];
 
 /** In the order of the report. */
-export const subjects: readonly Subject[] = [
-  ...ours,
-  ...foreignSubjects,
-  ...lockSubjects.slice(ours.length),
-];
+export const subjects = [...new Set([...test1Subjects, ...warmSubjects])];
+
+const lockSubjects: readonly LockSubject[] = [pure, ...warmSubjects];
 
 export function lockSubjectNamed(name: string): LockSubject {
   const found = lockSubjects.find((subject) => subject.name === name);

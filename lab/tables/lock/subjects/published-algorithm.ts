@@ -4,7 +4,6 @@ import { connectIoredis } from './clients.js';
 
 /** Longer than any run, as in the document. */
 const expiryMilliseconds = 10_000_000;
-const channel = 'published-algorithm:unlocked';
 
 /** Takes all keys or none. Returns the shortest remaining lifetime of the keys that are taken. */
 const lockScript = `
@@ -51,7 +50,8 @@ export default defineSubject({
   name: 'the published algorithm',
   role: 'peer',
   note: "redis-em-mutex's script handler in TypeScript: MSETNX and PEXPIREAT in a script, one channel, the first waiter of each key tries again.",
-  async connect(address) {
+  async connect(address, namespace) {
+    const channel = `${namespace}:unlocked`;
     const redis = await connectIoredis(address);
     const subscriber = await connectIoredis(address);
     const [lockSha, unlockSha] = await Promise.all(

@@ -1,13 +1,13 @@
 /**
  * The published document's own library, in Ruby, if installed: `make ruby` installs it. Its program does both tests
- * itself, on the given server.
+ * itself, on the given server. Of its older versions the document's figures are shown.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { x } from 'tinyexec';
 import type { Address } from '../../../harness/redis-server.js';
-import type { Measurement } from '../../../harness/table.js';
-import type { ForeignSubject } from '../subject.js';
+import type { Samples } from '../../../harness/table.js';
+import type { ForeignProgram, ForeignSubject, Test } from '../subject.js';
 
 // From the compiled module in lab/dist/tables/lock/subjects/.
 const program = fileURLToPath(new URL('../../../../tables/lock/ruby/document.rb', import.meta.url));
@@ -15,30 +15,63 @@ const gems = fileURLToPath(new URL('../../../../.tools/ruby', import.meta.url));
 
 export const scriptHandler = withHandler('script');
 export const pureHandler = withHandler('pure');
+export const version023 = withVersion('0.2.3');
+export const version012 = withVersion('0.1.2');
+
+/** In the order of the report. */
+export const foreignSubjects = [scriptHandler, pureHandler, version023, version012];
 
 function withHandler(handler: 'script' | 'pure'): ForeignSubject {
   return {
     name: `redis-em-mutex, ${handler} handler`,
     role: 'peer',
     note: "The document's own library, in Ruby on EventMachine, with this lab's program of the two tests.",
-    async measure(test, { host, port }: Address, milliseconds): Promise<Measurement> {
-      const lacking = whatIsLacking();
-      if (lacking !== undefined) {
-        return { ok: false, note: `not here: ${lacking}`, samples: {}, unavailable: true };
-      }
-      const { stdout, stderr, exitCode } = await x('ruby', [
-        ...[program, '--gems', gems, '--handler', handler, '--test', test],
-        ...['--url', `redis://${host}:${port}`, '--milliseconds', String(milliseconds)],
-      ]);
-      if (exitCode !== 0)
-        throw new Error(stderr.trim().split('\n').at(-1) || `ended with exit code ${exitCode}`);
-      return { ok: true, note: '', samples: JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') };
+    whatIsLacking,
+    start: (test, address, namespace) => start(handler, test, address, namespace),
+  };
+}
+
+function withVersion(version: string): ForeignSubject {
+  return {
+    name: `redis-em-mutex ${version}`,
+    role: 'peer',
+    whatIsLacking: () => 'an older version, with its published figures only',
+    start() {
+      throw new Error(`redis-em-mutex ${version} is not run`);
     },
+  };
+}
+
+function start(handler: string, test: Test, address: Address, namespace: string): ForeignProgram {
+  const child = spawn(
+    'ruby',
+    [
+      ...[program, '--gems', gems, '--handler', handler, '--test', test],
+      ...['--url', `redis://${address.host}:${address.port}`, '--namespace', namespace],
+    ],
+    { stdio: ['pipe', 'pipe', 'pipe'] },
+  );
+  let errors = '';
+  child.stderr.on('data', (data) => {
+    errors += data;
+  });
+  // A program that has ended does not read its last request.
+  child.stdin.on('error', () => {});
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    async run({ size }, milliseconds): Promise<Samples> {
+      child.stdin.write(`${JSON.stringify({ size, milliseconds })}\n`);
+      const { value, done } = await answers.next();
+      if (done) throw new Error(errors.trim().split('\n').at(-1) || 'its program ended');
+      return JSON.parse(value);
+    },
+    end: () => child.stdin.end(),
   };
 }
 
 function whatIsLacking(): string | undefined {
   const found = spawnSync('ruby', [program, '--gems', gems, '--check'], { encoding: 'utf8' });
-  if (found.error) return 'Ruby (make ruby installs it)';
-  return found.status === 0 ? undefined : `${found.stderr.split('\n')[0]} (make ruby installs it)`;
+  if (found.error) return 'not here: Ruby (make ruby installs it)';
+  if (found.status === 0) return undefined;
+  return `not here: ${found.stderr.split('\n')[0]} (make ruby installs it)`;
 }

@@ -2,16 +2,17 @@ import { defineSubject } from '../subject.js';
 import { connectIoredis } from './clients.js';
 
 export default defineSubject({
-  name: 'redlock-universal',
+  name: 'redlock-universal, 1 ms retries',
   role: 'peer',
   package: 'redlock-universal',
-  note: 'Its LockManager with its defaults (retries after 100 ms), without a limit on retries; acquireLock for one key, acquireBatch for several.',
+  note: 'Its LockManager with retries after 1 ms; acquireLock for one key, acquireBatch for several.',
   async connect(address) {
     const { IoredisAdapter, LockManager } = await import('redlock-universal');
     const redis = await connectIoredis(address);
     const manager = new LockManager({
       nodes: [new IoredisAdapter(redis)],
       defaultRetryAttempts: Number.MAX_SAFE_INTEGER,
+      defaultRetryDelay: 1,
     });
     return {
       lock: async (keys) => {

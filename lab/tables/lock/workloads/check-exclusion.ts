@@ -1,7 +1,4 @@
-/**
- * Runs before any timing: turns that last a round trip to the server, so that a turn that begins too early is always
- * detected.
- */
+/** Turns that last a round trip to the server, so that a turn that begins too early is always detected. */
 import type { Redis } from 'ioredis';
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';

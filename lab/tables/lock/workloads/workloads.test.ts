@@ -24,7 +24,7 @@ describe('the judge', () => {
   });
 
   it('passes a correct lock, and counts its turns', async () => {
-    const queue = await handOverInProcess.connect({ host: '', port: 0 });
+    const queue = await handOverInProcess.connect({ host: '', port: 0 }, '');
     const taken = await takeTurns(queue, draw, 100);
     expect(taken.fairness).toBe(1);
     expect(taken.longest).toBeGreaterThanOrEqual(taken.p99);
