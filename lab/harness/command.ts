@@ -163,7 +163,10 @@ async function prepareWorks(
   });
   if (isAsked) return { due: works, later: [] };
   const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
-  const [headlines, others] = [ofPart('headline'), ofPart('all other rows')];
+  const duration = ({ measuring }: Work) => measuring.remainingMilliseconds;
+  // The shortest first, so that a first verdict appears early.
+  const headlines = ofPart('headline').sort((a, b) => duration(a) - duration(b));
+  const others = ofPart('all other rows');
   if (!isHeadlinesOnly) return { due: [...headlines, ...others], later: [] };
   return { due: headlines, later: others.filter(({ measuring }) => !measuring.isDone) };
 }
