@@ -63,12 +63,11 @@ type WithClient = OnServer & { readonly client: LockClient };
 async function runTest1({ client, control, ...found }: WithClient, keySet: KeySet) {
   const keys = draw(found, keySet, 'test-1');
   const [taken, cost] = await costOf(control, () => takeTurns(client, keys, turnsOfTest1));
-  const { user, system, sent, executed } = cost;
+  const { user, system, executed } = cost;
   return samplesOf(keySet, {
     ...taken,
     ...{ user, system, total: user + system },
     'processor time': ((user + system) * 1e6) / turnsOfTest1,
-    sent: sent / turnsOfTest1,
     executed: executed / turnsOfTest1,
   });
 }
@@ -91,7 +90,6 @@ async function runTest2(
     system: perTurn(cost.system) * written.count,
     total: perTurn(cost.user + cost.system) * written.count,
     'processor time': perTurn(cost.user + cost.system) * 1e6,
-    sent: perTurn(cost.sent) - commandsPerTurn,
     executed: perTurn(cost.executed) - commandsPerTurn,
   });
 }
