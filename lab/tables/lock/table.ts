@@ -12,6 +12,7 @@ import { test2Cell } from './cells/test-2.js';
 import { nameOf, type Setting, settings } from './processes/shared.js';
 import { publishedIn } from './published.js';
 import { handOverInProcess, subjects } from './subjects/index.js';
+import { olderVersions } from './subjects/redis-em-mutex.js';
 import { type KeySet, keySetNamed, keySets } from './workloads/keys.js';
 
 function keysOf({ size }: KeySet): string {
@@ -190,7 +191,10 @@ const load: Beside = {
   about: 'Commands that the server executes for one turn; each command inside a script counts.',
 };
 
-/** Rows beside the main ones of a cell, as one matrix. The floor does not lock on the server. */
+/** These have nothing to show beside a time: the floor does not lock on the server. */
+const without = [handOverInProcess, ...olderVersions].map(({ name }) => name);
+
+/** Rows beside the main ones of a cell, as one matrix. */
 function matrix(
   title: string,
   { id, subjects }: Cell,
@@ -205,7 +209,7 @@ function matrix(
       measure: `${column} ${measure}`,
       unit,
       better,
-      subjects: subjects.filter((name) => name !== handOverInProcess.name),
+      subjects: subjects.filter((name) => !without.includes(name)),
       about,
     })),
   );

@@ -1,6 +1,6 @@
 /** A subject that does one of the document's tests, in this process or in a program of its own. */
 import { announcedAddress } from '../../../harness/redis-server.js';
-import type { Measurement, Samples } from '../../../harness/table.js';
+import type { Lab, Measurement, Samples } from '../../../harness/table.js';
 import type { LockClient, Test } from '../subject.js';
 import { connectIoredis } from '../subjects/clients.js';
 import { foreignSubjects, lockSubjectNamed } from '../subjects/index.js';
@@ -92,6 +92,16 @@ async function runTest2(
     'processor time': perTurn(cost.user + cost.system) * 1e6,
     executed: perTurn(cost.executed) - commandsPerTurn,
   });
+}
+
+const figures = [
+  ...['seconds', 'count', 'p99', 'longest', 'fairness', 'executed'],
+  ...['user', 'system', 'total'],
+];
+
+/** Whether the run needs a figure of this key set. */
+export function isWanted({ name }: KeySet, lab: Lab): boolean {
+  return figures.some((figure) => lab.isWanted(`${name} ${figure}`));
 }
 
 function draw({ namespace }: Pick<OnServer, 'namespace'>, keySet: KeySet, work: string) {

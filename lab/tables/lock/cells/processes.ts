@@ -17,6 +17,7 @@ export const processesCell: Cell = {
   id: 'processes',
   subjects: processesSubjects.map(({ name }) => name),
   expectedMilliseconds: 2_500,
+  limitMilliseconds: 60_000,
   sliceMilliseconds,
   measure: (name, lab) =>
     onServer(async ({ address, namespace, control }) => {
