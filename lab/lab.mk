@@ -17,8 +17,8 @@ lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
 lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
-# The rows of web servers need a load generator that takes minutes to build, so only a full measurement has them.
-lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-if-possible)
+# The load generator of the semaphores' document takes minutes to build, so only a full measurement does it.
+lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),oha-if-possible)
 # A full measurement covers queues in other runtimes too.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
@@ -54,7 +54,7 @@ net-cells: ## build the programs of the table net and their load generator
 	cargo build --release --locked --manifest-path $(NET_CELLS)/pointsman/Cargo.toml --target-dir lab/.tools/net-pointsman; }
 
 oha-if-possible:
-	@$(MAKE) --silent oha || echo "oha cannot be built; the rows of web servers will be missing."
+	@$(MAKE) --silent oha || echo "oha cannot be built; autocannon drives the table semaphore."
 
 oha: lab/.tools/bin/oha ## build the load generator of the published document; minutes
 

@@ -11,6 +11,7 @@ import { Listr } from 'listr2';
 import { sum } from 'simple-statistics';
 import { describeBehaviours, describeRow, describeTally } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
+import { sentenceOf } from '../report/sentence.js';
 import { outcomesOf, sayOutcomes, sayPage, writeOutcomes } from './conclude.js';
 import { headerOf } from './header.js';
 import { Journal } from './journal.js';
@@ -228,7 +229,11 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
         display.output = state;
       }
     });
-    display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}`;
+    const found =
+      work.plan.part === 'headline'
+        ? `: ${sentenceOf(outcomeOf(work.table, work.journal.content))}`
+        : '';
+    display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}${found}`;
   } catch (error) {
     if (!signal.aborted) throw error;
     display.skip(`${name}: interrupted after ${elapsed()}`);

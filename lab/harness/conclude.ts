@@ -11,7 +11,7 @@ import {
   describeUnmeasured,
 } from '../report/console.js';
 import { writeReport } from '../report/report.js';
-import { sentenceOf } from '../report/sentence.js';
+import { besideOf, sentenceOf, textOf } from '../report/sentence.js';
 import { readJournal } from './journal.js';
 import { outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, resultsPath } from './places.js';
@@ -57,7 +57,9 @@ export function sayOutcomes(
   }
   for (const outcome of outcomes) {
     const missing = describeUnmeasured(outcome);
-    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
+    console.log(`\n${sentenceOf(outcome)}`);
+    for (const beside of besideOf(outcome)) console.log(textOf(beside));
+    console.log(describeTally(outcome));
     if (missing) console.log(`${missing.words}: ${missing.command}`);
   }
   console.log();

@@ -21,14 +21,13 @@ const header: Header = {
   wakeUpMicroseconds: 50,
   versions: {},
 };
-const budget = { warmupMilliseconds: 1, measureMilliseconds: 2 };
 
 const roundOf = (cell: string, round: number): GroupRound => ({
   kind: 'round',
   cell,
   round,
   date: '2026-01-01T00:00:00.000Z',
-  attempts: 1,
+  milliseconds: 1,
   load: null,
   subjects: [],
 });
@@ -44,7 +43,7 @@ afterEach(() => {
 });
 
 function open(cells: readonly string[], changes: object = {}): Journal {
-  const journal = new Journal({ path, header, cells, budget, fresh: false, ...changes });
+  const journal = new Journal({ path, header, cells, fresh: false, ...changes });
   journal.begin(cells);
   return journal;
 }
@@ -70,7 +69,6 @@ describe('a journal', () => {
   it.each([
     ['fresh is set', { fresh: true }],
     ['the key differs', { header: { ...header, key: 'two' } }],
-    ['the budget differs', { budget: { ...budget, measureMilliseconds: 3 } }],
   ])('starts over when %s', (_, changes) => {
     record(['a'], [1, 2]);
     expect(roundsKept(open(['a'], changes), 'a')).toEqual([]);
@@ -99,7 +97,7 @@ describe('a journal', () => {
 
   it('begins part by part, and discards a measurement only when it is repeated', () => {
     record(['a', 'b'], [1]).finish(['a', 'b']);
-    const journal = new Journal({ path, header, cells: ['a', 'b'], budget, fresh: true });
+    const journal = new Journal({ path, header, cells: ['a', 'b'], fresh: true });
     expect(journal.isFinished('a')).toBe(false);
     journal.begin(['a']);
     journal.add(roundOf('a', 1));
@@ -127,7 +125,7 @@ describe('a journal', () => {
   it('changes nothing before it begins', () => {
     record(['a'], [1]).finish(['a']);
     const before = readFileSync(path, 'utf8');
-    new Journal({ path, header, cells: ['a'], budget, fresh: true });
+    new Journal({ path, header, cells: ['a'], fresh: true });
     expect(readFileSync(path, 'utf8')).toBe(before);
   });
 

@@ -31,21 +31,20 @@ const table: Table = {
   ],
 };
 
-type Figures = Readonly<Record<string, number | string>>;
+type Figures = Readonly<Record<string, number | readonly number[] | string>>;
 
-/** A figure is a sample; words say how the subject failed. */
+/** A figure is a sample, several are one for each turn; words say how the subject failed. */
 function outcomeFrom(rounds: readonly Figures[], of = table): TableOutcome {
   const lines = rounds.map((figures, index): GroupRound => {
     const subjects = Object.entries(figures).map(([name, figure]): SubjectRound => {
       const subject = name === 'control' ? 'ours' : name;
-      const ok = typeof figure === 'number';
+      const ok = typeof figure !== 'string';
       return {
         subject,
         control: name === 'control',
         ok,
         note: ok ? '' : figure,
-        milliseconds: 1,
-        samples: ok ? { time: [figure] } : {},
+        samples: ok ? { time: [figure].flat(), wall: [1] } : {},
       };
     });
     return {
@@ -53,15 +52,14 @@ function outcomeFrom(rounds: readonly Figures[], of = table): TableOutcome {
       cell: 'sitting',
       round: index + 1,
       date: `2026-01-0${index + 1}T00:00:00.000Z`,
-      attempts: 1,
+      milliseconds: 1,
       load: { foreign: 0.01, steal: 0 },
       subjects,
     };
   });
-  const budget = { warmupMilliseconds: 1, measureMilliseconds: 1 };
   const journal = {
     header: { versions: {} },
-    groups: new Map([['sitting', { budget, rounds: lines, finished: true }]]),
+    groups: new Map([['sitting', { rounds: lines, finished: true }]]),
   };
   return outcomeOf(of, journal as unknown as JournalContent);
 }
@@ -93,13 +91,41 @@ describe('the outcome of a row', () => {
     const rounds = [
       { ours: 5, control: 5, fast: 10 },
       { ours: 20, control: 5, fast: 10 },
-      { ours: 4, control: 5, fast: 10 },
+      { ours: 5, control: 5, fast: 40 },
     ];
     const row = onlyRow(outcomeFrom(rounds, { ...table, rows }));
     expect(row.ratio?.median).toBeCloseTo(2);
     expect(row.worstRatio).toBeCloseTo(0.5);
     expect(row.ours?.processorTime).toBe(5);
     expect(onlyRow(outcomeFrom(rounds)).ours?.processorTime).toBeNull();
+  });
+
+  it('takes the ratio inside a turn, so that a machine that slows down does so for both', () => {
+    const ours = [5, 50, 5, 500];
+    const rounds = thrice({ ours, control: ours, fast: ours.map((time) => time * 3) });
+    expect(onlyRow(outcomeFrom(rounds)).ratio?.median).toBeCloseTo(3);
+  });
+
+  it('compares ours in each round with the peer that was best in the others', () => {
+    const rounds = [
+      { ours: 10, control: 10, fast: 20, slow: 15 },
+      { ours: 10, control: 10, fast: 20, slow: 30 },
+      { ours: 10, control: 10, fast: 20, slow: 30 },
+    ];
+    const row = onlyRow(outcomeFrom(rounds));
+    // In the first round the others prefer `fast`; in the other two `slow` seems best for its lucky round.
+    expect(row.bestPeer?.subject.name).toBe('fast');
+    expect(row.ratio?.median).toBeCloseTo(Math.cbrt(2 * 2 * 2), 5);
+  });
+
+  it('is judged by processor time where the row says so, and shows both', () => {
+    const rows = table.rows.map((row) => ({
+      ...row,
+      ...{ measure: 'wall', processorTime: 'time', judgedByProcessorTime: true as const },
+    }));
+    const row = onlyRow(outcomeFrom(thrice({ ours: 5, control: 5, fast: 10 }), { ...table, rows }));
+    expect(row.ratio?.median).toBeCloseTo(2);
+    expect(row.ours).toMatchObject({ processorTime: 5, value: { median: 1 } });
   });
 
   it('says so when ours is slower', () => {
@@ -159,5 +185,31 @@ describe('the outcome of a row', () => {
     expect(sentenceOf(outcomeFrom([{ ours: 5, control: 5, fast: 10 }]))).toBe(
       'No verdict yet on Our chair in the kitchen: 1 round of at least 3.',
     );
+  });
+});
+
+describe('the headline', () => {
+  it('is the geometric mean over the rows of the document, if the table says so', () => {
+    const rowOf = (name: string) => ({
+      ...{ row: name, cell: 'sitting', measure: name, unit: 'ms', better: 'lower' as const },
+      ...{ column: name, about: 'How long it takes.' },
+    });
+    const rows = [
+      rowOf('time'),
+      rowOf('wall'),
+      { ...rowOf('time'), row: 'ours', column: undefined },
+    ];
+    const mean = {
+      ...table,
+      rows,
+      headline: { ours: 'Ours', where: 'here', isMean: true as const },
+    };
+    const { headline } = outcomeFrom(
+      thrice({ ours: 5, control: 5, fast: 20, slow: 45 }),
+      mean as Table,
+    );
+    expect(headline?.rows.map(({ row }) => row.row)).toEqual(['time', 'wall']);
+    expect(headline?.ratio?.median).toBeCloseTo(2);
+    expect(headline).toMatchObject({ bestPeer: { name: 'fast' }, verdict: 'faster', rounds: 3 });
   });
 });

@@ -53,21 +53,14 @@ describe('the plan of a run', () => {
   });
 });
 
-describe('the rounds and the budget of a run', () => {
-  it('gives the headline more rounds, in a bounded time, unless a number is set', () => {
-    const headline = planPart(table, 'headline');
-    expect([headline.rounds, headline.mostMilliseconds]).toEqual([5, 70_000]);
-    const others = planPart(table, 'all other rows');
-    expect([others.rounds, others.mostMilliseconds]).toEqual([3, Number.POSITIVE_INFINITY]);
-    const chosen = planPart(table, 'headline', 7);
-    expect([chosen.rounds, chosen.mostMilliseconds]).toEqual([7, Number.POSITIVE_INFINITY]);
-  });
-
-  it('has a longer warm-up and measurement from 10 rounds on', () => {
-    const thorough = { warmupMilliseconds: 200, measureMilliseconds: 400 };
-    expect(planPart(table, 'headline', 10).budget).toEqual(thorough);
-    expect(asked({ row: '^rock', rounds: 10 }).budget).toEqual(thorough);
-    // A run continues another only with the same budget.
-    expect(planPart(table, 'headline').budget).toEqual(planPart(table, 'all other rows', 9).budget);
+describe('the rounds of a run', () => {
+  it('are as many as a certain verdict needs within a time, unless a number is set', () => {
+    const { rounds: headline } = planPart(table, 'headline');
+    expect(headline.fewest).toBe(3);
+    expect(headline.most).toBeGreaterThan(3);
+    expect(headline.milliseconds).toBeLessThan(100_000);
+    const chosen = planPart(table, 'headline', 7).rounds;
+    expect(chosen).toEqual({ fewest: 7, most: 7, milliseconds: Number.POSITIVE_INFINITY });
+    expect(asked({ row: '^rock', rounds: 2 }).rounds.most).toBe(2);
   });
 });

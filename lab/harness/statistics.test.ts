@@ -5,15 +5,23 @@ import {
   estimate,
   estimateRatio,
   judge,
+  meanOfSeries,
   noiseFloor,
-  ratios,
+  ratioInRound,
+  type Series,
+  seriesOfBest,
   type Verdict,
 } from './statistics.js';
 
-// A bootstrap per run is slow; these properties need no more runs.
-fc.configureGlobal({ numRuns: 50 });
+/** A turn per round. */
+function ratios(ours: readonly number[], other: readonly number[], direction: Better): Series {
+  return new Map(
+    ours.map((mine, round) => [round, ratioInRound([mine], [other[round] ?? 0], direction) ?? 0]),
+  );
+}
 
-const series = (values: readonly number[]) => new Map(values.map((value, round) => [round, value]));
+const series = (...values: readonly number[]) =>
+  new Map(values.map((value, round) => [round, Math.log(value)]));
 const positive = fc.integer({ min: 1, max: 1_000_000 });
 const rounds = fc.array(positive, { minLength: 3, maxLength: 20 });
 const better = fc.constantFrom<Better>('higher', 'lower');
@@ -30,9 +38,9 @@ function verdictOf(
   direction: Better,
   control: readonly number[] = ours,
 ): Verdict {
-  const paired = ratios(series(ours), series(peer), direction);
-  const itself = estimateRatio(ratios(series(ours), series(control), direction));
-  return judge(estimateRatio(paired), paired.length, itself && noiseFloor(itself));
+  const paired = ratios(ours, peer, direction);
+  const itself = estimateRatio(ratios(ours, control, direction));
+  return judge(estimateRatio(paired), paired.size, itself && noiseFloor(itself));
 }
 
 describe('a verdict', () => {
@@ -44,7 +52,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is faster if ours is better in every round, and slower if it is worse', () => {
+  it('is faster if ours is better by the same factor in every round, and slower if worse', () => {
     fc.assert(
       fc.property(rounds, fc.integer({ min: 2, max: 100 }), (values, factor) => {
         const shifted = values.map((value) => value * factor);
@@ -86,8 +94,9 @@ describe('a verdict', () => {
     expect(judged(1.01, 1.05)).toBe('no difference');
     expect(judged(0.73, 1.12)).toBe('unknown');
     expect(judged(1.01, 3.5)).toBe('unknown');
-    expect(judged(1.03, 1.05)).toBe('faster');
-    expect(judged(0.9, 0.97)).toBe('slower');
+    expect(judge({ median: 1.04, low: 1.01, high: 1.07 }, 5, 1.02)).toBe('faster');
+    expect(judge({ median: 0.93, low: 0.9, high: 0.97 }, 5, 1.02)).toBe('slower');
+    expect(judge({ median: 1.5, low: 0.99, high: 2 }, 5, 1.02)).toBe('unknown');
     // An interval entirely beyond 1 within the noise is not `no difference`.
     expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 3)).toBe('unknown');
     expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 2)).toBe('slower');
@@ -105,27 +114,68 @@ describe('a verdict', () => {
 });
 
 describe('a ratio', () => {
-  it('is taken inside a round, so a drift that both share cancels', () => {
+  it('is taken inside a turn, so a drift that both share cancels', () => {
     const drift = [1, 1.4, 0.7, 2, 1.1];
     const ours = drift.map((factor) => 110 * factor);
     const peer = drift.map((factor) => 100 * factor);
-    const found = estimateRatio(ratios(series(ours), series(peer), 'higher'));
-    expect(found?.low).toBeCloseTo(1.1);
-    expect(found?.high).toBeCloseTo(1.1);
+    expect(ratioInRound(ours, peer, 'higher')).toBeCloseTo(Math.log(1.1));
+    expect(ratioInRound(ours, peer, 'lower')).toBeCloseTo(-Math.log(1.1));
   });
 
-  it('skips rounds that only one of the two has, and values without a ratio', () => {
-    const ours = new Map([
-      [1, 10],
-      [2, 20],
-      [4, 0],
+  it('is that of the medians if the samples are not those of turns', () => {
+    expect(ratioInRound([1, 10, 100], [5], 'higher')).toBeCloseTo(Math.log(2));
+  });
+
+  it('skips turns that only one of the two has, and values without a ratio', () => {
+    expect(ratioInRound([null, 20, 5, 0], [10, 10, null, 5], 'higher')).toBeCloseTo(Math.log(2));
+    expect(ratioInRound([0], [5], 'higher')).toBeUndefined();
+    expect(ratioInRound([], [], 'higher')).toBeUndefined();
+  });
+
+  it("has Student's interval over the rounds, which needs two", () => {
+    // Logarithms 0 and 2: mean 1, standard deviation 1.41, and 12.7 degrees of doubt.
+    const found = estimateRatio(
+      new Map([
+        [1, 0],
+        [2, 2],
+      ]),
+    );
+    expect(Math.log(found?.median ?? 0)).toBeCloseTo(1);
+    expect(Math.log(found?.high ?? 0)).toBeCloseTo(1 + 12.706, 2);
+    expect(estimateRatio(series(3))).toEqual({
+      median: expect.closeTo(3),
+      low: expect.closeTo(3),
+      high: expect.closeTo(3),
+    });
+    expect(estimateRatio(new Map())).toBeNull();
+  });
+});
+
+describe('the best of several peers', () => {
+  it('is chosen in each round by the others, so that luck in a round does not count', () => {
+    const steady = series(2, 2, 2, 2);
+    const lucky = series(1, 3, 3, 3);
+    expect([...seriesOfBest([steady, lucky]).values()].map(Math.exp)).toEqual([
+      expect.closeTo(2),
+      expect.closeTo(2),
+      expect.closeTo(2),
+      expect.closeTo(2),
     ]);
-    const peer = new Map([
-      [2, 10],
-      [3, 5],
-      [4, 5],
+  });
+
+  it('is the only one that has the round', () => {
+    const some = new Map([[0, Math.log(5)]]);
+    expect(Math.exp(seriesOfBest([some, series(2, 2)]).get(1) ?? 0)).toBeCloseTo(2);
+    expect(seriesOfBest([]).size).toBe(0);
+  });
+});
+
+describe('the mean over rows', () => {
+  it('is geometric, in the rounds that all rows have', () => {
+    const mean = meanOfSeries([series(2, 8), series(8)]);
+    expect([...mean].map(([round, value]) => [round, Math.exp(value)])).toEqual([
+      [0, expect.closeTo(4)],
     ]);
-    expect(ratios(ours, peer, 'higher')).toEqual([2]);
   });
 });
 
@@ -140,11 +190,6 @@ describe('an estimate', () => {
         expect(high).toBeLessThanOrEqual(Math.max(...values));
       }),
     );
-  });
-
-  it('is deterministic', () => {
-    const values = [5, 1, 4, 2, 3];
-    expect(estimate(values)).toEqual(estimate(values));
   });
 
   it('is absent without values', () => {

@@ -183,6 +183,8 @@ export interface Table {
      * first row alone.
      */
     readonly isMean?: true;
+    /** Rows that are stated beside the sentence, by name: what the headline does not show and a reader should know. */
+    readonly beside?: readonly string[];
     /** The work in a few words, where the picture has no space for the sentence; default: the title. */
     readonly work?: string;
   };

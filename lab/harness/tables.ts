@@ -90,6 +90,11 @@ function checkTable(table: Table): void {
     for (const name of Object.keys(row.published ?? {})) subjectOf(table, name);
   }
   for (const { cell } of table.behaviours ?? []) cellOf(table, cell);
+  for (const name of table.headline?.beside ?? []) {
+    if (!table.rows.some(({ row }) => row === name)) {
+      throw new Error(`table ${table.table}: no row is named ${name}, to be beside the headline`);
+    }
+  }
   refuseRepeats(
     table,
     'row',

@@ -97,7 +97,7 @@ function figures({ row, subjects, ours, rounds }: RowOutcome): Markup {
     return html`<tr class="${subject.role}${!ok && ' failed'}">
 <th scope="row">${subject.name}${version && html` <span class="version">${version}</span>`}</th>
 <td class="here" data-label="Median">${value ? html`${describeNumber(value.median)}${processorTime(outcome)}` : html`<span class="absent">${outcome.unavailable ? 'not here' : 'failed'}</span>`}</td>
-<td data-label="95&nbsp;% interval">${value ? describeInterval(value) : '–'}</td>
+<td data-label="Range of rounds">${value ? describeInterval(value) : '–'}</td>
 ${row.published && html`<td class="published" data-label="Published">${describeOptional(row.published[subject.name])}</td>`}
 <td class="ratio ${verdictClass(verdict)}" data-label="${ours?.subject.name ?? 'Ours'} against it">${ratio ? html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span>` : '–'}</td>
 <td data-label="Worst round">${worstRatio === null ? '–' : describeRatio(worstRatio)}</td>
@@ -106,7 +106,7 @@ ${row.published && html`<td class="published" data-label="Published">${describeO
   };
   return html`<div class="scroll"><table class="figures">
 <caption>${row.unit}, ${row.better} is better; medians of ${counted(rounds, 'round')}</caption>
-<thead><tr><th scope="col">Subject</th><th scope="col">Median</th><th scope="col">95&nbsp;% interval</th>${row.published && html`<th scope="col">Published</th>`}<th scope="col">${ours?.subject.name ?? 'Ours'} against it</th><th scope="col">Worst round</th><th scope="col" class="note">Note</th></tr></thead>
+<thead><tr><th scope="col">Subject</th><th scope="col">Median</th><th scope="col">Range of rounds</th>${row.published && html`<th scope="col">Published</th>`}<th scope="col">${ours?.subject.name ?? 'Ours'} against it</th><th scope="col">Worst round</th><th scope="col" class="note">Note</th></tr></thead>
 <tbody>${subjects.map(line)}</tbody>
 </table></div>`;
 }

@@ -1,47 +1,57 @@
 /**
- * The chart of all tables, for the README: for each headline row the ratio to the fastest peer, with the interval.
+ * The chart of all tables, for the README: for each certain headline the ratio to the fastest peer, with the interval.
  *
  * Invariant: a complete SVG file. It has its own background, so it is legible on any page.
  */
 import * as Plot from '@observablehq/plot';
 import type { TableOutcome } from '../harness/outcome.js';
-import { fewestRounds } from '../harness/statistics.js';
 import { draw, logarithmicTicks } from './drawing.js';
 import { describeNumber, describeRatio } from './format.js';
 import { html, Markup } from './html.js';
+import { isCertain } from './overview.js';
 import { sentenceOf } from './sentence.js';
 import { pictureStyle } from './style.js';
 
-const width = 760;
+interface Size {
+  readonly width: number;
+  /** Of the names, left of the chart; 0 if they stand above it. */
+  readonly namesWidth: number;
+  readonly lineHeight: number;
+  readonly head: number;
+}
+
+const sizes = {
+  wide: { width: 760, namesWidth: 340, lineHeight: 46, head: 56 },
+  narrow: { width: 360, namesWidth: 0, lineHeight: 74, head: 72 },
+} as const satisfies Record<string, Size>;
 const padding = 16;
-const head = 56;
-const lineHeight = 46;
 const axisHeight = 28;
 const foot = 32;
-const namesWidth = 340;
 const figuresWidth = 64;
 
 const looks = {
   faster: { colour: 'var(--ours)', words: 'against' },
   slower: { colour: 'var(--slower)', words: 'slower than' },
   'no difference': { colour: 'var(--peer)', words: 'no difference to' },
-  unknown: { colour: 'var(--peer)', words: 'not known for certain, against' },
 } as const;
 
-export function drawOverview(outcomes: readonly TableOutcome[]): string {
-  const lines = outcomes.map((outcome, index) => {
-    const { headline } = outcome;
-    const look =
-      headline?.ratio && headline.rounds >= fewestRounds ? looks[headline.verdict] : undefined;
-    return {
-      y: index * lineHeight + lineHeight / 2,
-      work: outcome.table.headline?.work ?? outcome.table.title,
-      detail: look ? `${look.words} ${headline?.bestPeer?.name}` : 'no verdict yet',
-      ratio: look && headline?.ratio,
-      colour: look?.colour,
-    };
+/** Only headlines that are certain are in the picture. */
+export function drawOverview(outcomes: readonly TableOutcome[], size: keyof typeof sizes): string {
+  const { width, namesWidth, lineHeight, head }: Size = sizes[size];
+  const isNarrow = namesWidth === 0;
+  const certain = outcomes.flatMap(({ table, headline }) => {
+    if (!headline?.ratio || headline.verdict === 'unknown') return [];
+    const { ratio, verdict, bestPeer, rounds } = headline;
+    return [{ table, ratio, rounds, peer: bestPeer?.name, look: looks[verdict] }];
   });
-  const marks = lines.flatMap(({ ratio, ...line }) => (ratio ? [{ ...line, ...ratio }] : []));
+  const lines = certain.map(({ table, ratio, peer, look }, index) => ({
+    y: (index + (isNarrow ? 0.8 : 0.5)) * lineHeight,
+    work: table.headline?.work ?? table.title,
+    detail: `${look.words} ${peer}`,
+    ratio,
+    colour: look.colour,
+  }));
+  const marks = lines.map(({ ratio, ...line }) => ({ ...line, ...ratio }));
   const domain: [number, number] = [
     Math.min(1 / 1.5, ...marks.map(({ low }) => low / 1.15)),
     Math.max(1.5, ...marks.map(({ high }) => high * 1.15)),
@@ -81,7 +91,7 @@ export function drawOverview(outcomes: readonly TableOutcome[]): string {
           text: 'work',
           textAnchor: 'start',
           dx: -namesWidth,
-          dy: -8,
+          dy: isNarrow ? -38 : -8,
           fontSize: 13,
         }),
         Plot.text(lines, {
@@ -90,30 +100,34 @@ export function drawOverview(outcomes: readonly TableOutcome[]): string {
           text: 'detail',
           textAnchor: 'start',
           dx: -namesWidth,
-          dy: 9,
+          dy: isNarrow ? -21 : 9,
           fill: 'var(--quiet)',
         }),
       ],
     },
-    outcomes.map(sentenceOf).join(' '),
+    outcomes.filter(isCertain).map(sentenceOf).join(' '),
   );
 
-  const places = outcomes.map(({ journal }) => {
+  const places = outcomes.filter(isCertain).map(({ journal }) => {
     const { cores, cpu, node } = journal.header.machine;
     return `${cores} × ${cpu}, Node ${node}`;
   });
-  const dates = outcomes.map(({ date }) => date.slice(0, 10)).sort();
-  const rounds = outcomes.flatMap(({ headline }) => headline?.rounds ?? []).sort((a, b) => a - b);
+  const dates = outcomes
+    .filter(isCertain)
+    .map(({ date }) => date.slice(0, 10))
+    .sort();
+  const rounds = certain.map((one) => one.rounds).sort((a, b) => a - b);
   const conditions = [...new Set(places), range(dates), `rounds: ${range(rounds)}`];
-  const height = head + chartHeight + axisHeight + foot;
+  const height = head + chartHeight + axisHeight + foot + (isNarrow ? 32 : 0);
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>How many times faster than the fastest peer</title>
 <style>${new Markup(pictureStyle)}</style>
 <rect class="ground" width="${width}" height="${height}" rx="8"/>
 <text x="${padding}" y="28" class="title">How many times faster than the fastest peer</text>
-<text x="${padding}" y="46" class="small">left of 1 the peer is faster; logarithmic; median and 95 % interval over rounds</text>
+<text x="${padding}" y="46" class="small">left of 1 the peer is faster; logarithmic;${isNarrow ? '' : ' ratio and 95 % interval over rounds'}</text>
+${isNarrow && html`<text x="${padding}" y="62" class="small">ratio and 95 % interval over rounds</text>`}
 <g transform="translate(${padding} ${head})">${new Markup(chart)}</g>
-<text x="${padding}" y="${height - 12}" class="small">${conditions.join('; ')}</text>
+${(isNarrow ? conditions : [conditions.join('; ')]).map((line, index, all) => html`<text x="${padding}" y="${height - 12 - 16 * (all.length - 1 - index)}" class="small">${line}</text>`)}
 </svg>
 `.toString();
 }

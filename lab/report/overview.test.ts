@@ -57,22 +57,19 @@ function outcomeWith(
         cell,
         round,
         date: `2026-01-0${round}T00:00:00.000Z`,
-        attempts: 1,
+        milliseconds: 1,
         load: { foreign: round === 1 ? 0.2 : 0, steal: 0 },
         subjects: named.map(([subject, figure]) => ({
           subject: subject === 'control' ? 'ours' : subject,
           control: subject === 'control',
           ok: !Number.isNaN(figure),
           note: '',
-          milliseconds: 1,
           samples: { figure: [figure] },
           ...(subject === 'lossy' ? { unequal: 'lost half of it' } : {}),
         })),
       }),
     );
-  const budget = { warmupMilliseconds: 1, measureMilliseconds: 1 };
-  const group = (cell: string) =>
-    [cell, { budget, rounds: roundsOf(cell), finished: true }] as const;
+  const group = (cell: string) => [cell, { rounds: roundsOf(cell), finished: true }] as const;
   const journal = {
     header: {
       versions: {},
@@ -167,7 +164,7 @@ describe('the picture of all tables', () => {
     outcomeWith({ ours: 100, quick: 100 }, 'lower', 'turns'),
     outcomeWith({ ours: 100 }, 'lower', 'waits'),
   ];
-  const document = parse(drawOverview(outcomes));
+  const document = parse(drawOverview(outcomes, 'wide'));
   const texts = [...document.querySelectorAll('text')].map((text) => text.textContent);
 
   it('shows the work, the peer and the ratio of each table', () => {
@@ -176,12 +173,9 @@ describe('the picture of all tables', () => {
         ...['calls in a row', 'against quick', '4.00'],
         ...['locks in a row', 'slower than quick', '0.25'],
         ...['turns in a row', 'no difference to quick', '1.00'],
-        ...['waits in a row', 'no verdict yet'],
       ]),
     );
-    expect(texts.at(-1)).toBe(
-      '2 × A processor, Node 20.20.2; 2026-01-03; rounds: 3, 4 of all 12 disturbed by others',
-    );
+    expect(texts.at(-1)).toBe('2 × A processor, Node 20.20.2; 2026-01-03; rounds: 3');
     const description = document
       .querySelector('[aria-label^="Ours is"]')
       ?.getAttribute('aria-label');
@@ -225,7 +219,7 @@ describe('the page', () => {
     for (const card of cards) {
       const target = card.querySelector('a')?.getAttribute('href') ?? '';
       expect(document.querySelector(`article${target} h2`)?.textContent).toMatch(
-        /^Ours is 2\.00 .* busy in 1 of 3 rounds: measure again\)\.$/,
+        /^Ours is 2\.00 times slower than quick/,
       );
       expect(card.querySelector('p')?.textContent).toMatch(
         /^Ours is 2\.00 times slower than quick, the fastest peer, indoors \(95 % interval 2\.00 to 2\.00\)\.$/,
@@ -234,12 +228,30 @@ describe('the page', () => {
     }
     const notices = [...document.querySelectorAll('main > .missing')];
     expect(notices.map(({ textContent }) => textContent)).toEqual([
-      'Other programs kept the machine busy in 5 of these 15 rounds. When they have ended, measure again: make lab',
       'Not measured yet: sofas. make lab',
     ]);
     const picture = readFileSync(join(out, 'report', 'overview.svg'), 'utf8');
     expect(picture).not.toMatch(/undefined|NaN/);
     expect(readFileSync(join(out, 'report', 'calls.svg'), 'utf8')).toContain('the headline');
+  });
+
+  it('folds the headlines that are not certain, each with its reason and the command that settles it', () => {
+    const certain = outcomeWith(all, 'higher', 'calls');
+    const doubtful = outcomeWith({ ours: 100 }, 'higher', 'waits');
+    writeReport({ out, tables: '' }, [certain, doubtful], []);
+    const document = parse(readFileSync(join(out, 'report', 'index.html'), 'utf8'));
+    expect(document.querySelectorAll('.overview > li')).toHaveLength(1);
+    const folded = document.querySelector('details.uncertain');
+    expect(folded?.textContent).toContain('Not certain: 1 headline');
+    expect(folded?.textContent).toContain('no peer completed the row');
+    expect(folded?.querySelector('code')?.textContent).toBe(
+      'make lab TABLE=waits ROW=first ROUNDS=6',
+    );
+    for (const picture of ['overview.svg', 'overview-narrow.svg']) {
+      const drawn = readFileSync(join(out, 'report', picture), 'utf8');
+      expect(drawn).toContain('calls in a row');
+      expect(drawn).not.toContain('waits in a row');
+    }
   });
 
   it('shows the sentence and the published table of each table, and folds the rest', () => {

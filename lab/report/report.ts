@@ -23,7 +23,7 @@ import { overview, sentence } from './overview.js';
 import { drawOverview } from './overview-picture.js';
 import { drawPicture } from './picture.js';
 import { rowsTable } from './rows-table.js';
-import { headlineRow } from './sentence.js';
+import { besideOf, headlineRow, sentencePartsOf } from './sentence.js';
 import { pageStyle } from './style.js';
 
 export function writeReport(
@@ -34,7 +34,8 @@ export function writeReport(
 ): void {
   mkdirSync(dirname(reportPath(places)), { recursive: true });
   writeFileSync(reportPath(places), page(outcomes, unmeasured).toString());
-  writeFileSync(picturePath(places, 'overview'), drawOverview(outcomes));
+  writeFileSync(picturePath(places, 'overview'), drawOverview(outcomes, 'wide'));
+  writeFileSync(picturePath(places, 'overview-narrow'), drawOverview(outcomes, 'narrow'));
   for (const outcome of outcomes) {
     const picture = drawPicture(outcome);
     if (picture) writeFileSync(picturePath(places, outcome.table.table), picture);
@@ -74,7 +75,8 @@ function tableSection(outcome: TableOutcome): Markup {
   const missing = describeUnmeasured(outcome);
   return html`<article id="${table.table}">
 <p class="eyebrow">${table.title}</p>
-<h2>${sentence(outcome, 'whole')}</h2>
+<h2>${sentence(sentencePartsOf(outcome), 'whole', outcome)}</h2>
+${besideOf(outcome).map((beside) => html`<p class="beside">${sentence(beside, 'whole')}</p>`)}
 <p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
 ${missing && html`<p class="missing">${missing.words}: <code>${missing.command}</code></p>`}
 ${documentSection(outcome)}

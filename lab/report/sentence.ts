@@ -4,7 +4,7 @@
  * Invariant: it claims no more than the verdict. It says so if ours is slower or level; without a verdict it says what is
  * known, and why no more is.
  */
-import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
+import type { Headline, RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
 import { describeRatio, describeRatioInterval } from './format.js';
 import { describeDoubt } from './verdict.js';
@@ -23,7 +23,10 @@ export interface Sentence {
 const wideFactor = 1.5;
 
 export function sentenceOf(outcome: TableOutcome): string {
-  const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
+  return textOf(sentencePartsOf(outcome));
+}
+
+export function textOf({ before, figure, after, interval, doubt }: Sentence): string {
   const aside = [interval, doubt].filter(Boolean).join('; ');
   return `${before}${figure}${after}${aside && ` (${aside})`}.`;
 }
@@ -33,24 +36,43 @@ export function headlineRow({ headline }: TableOutcome): RowOutcome | undefined 
   return headline?.rows[0];
 }
 
-export function sentencePartsOf(outcome: TableOutcome): Sentence {
-  const { table, headline } = outcome;
-  const row = headlineRow(outcome);
+export function sentencePartsOf({ table, headline }: TableOutcome): Sentence {
   const ours = table.headline?.ours ?? table.title;
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
-  const peer = headline?.bestPeer?.name;
-  const ratio = headline?.ratio;
-  if (!row || !headline || !ratio || !peer || headline.rounds < fewestRounds) {
-    const why = row ? describeDoubt(row, headline) : 'its first row has not been measured';
-    return {
-      before: `No verdict yet on ${ours}${where}: ${why}`,
-      ...{ figure: '', after: '', interval: '', doubt: '' },
-    };
+  const [row] = headline?.rows ?? [];
+  if (row && headline) return claim(ours, where, row, headline);
+  return noVerdict(`${ours}${where}`, 'its first row has not been measured');
+}
+
+/** What the table states beside its sentence, one sentence a row. */
+export function besideOf({ table, rows }: TableOutcome): readonly Sentence[] {
+  const names = table.headline?.beside ?? [];
+  const ours = table.headline?.ours ?? table.title;
+  return names.flatMap((name) => {
+    const row = rows.find((candidate) => candidate.row.row === name);
+    if (!row) return [];
+    const bestPeer = row.bestPeer?.subject ?? null;
+    return [claim(ours, ` in the row “${name}”`, row, { ...row, rows: [row], bestPeer })];
+  });
+}
+
+function noVerdict(what: string, why: string): Sentence {
+  const before = `No verdict yet on ${what}: ${why}`;
+  return { before, figure: '', after: '', interval: '', doubt: '' };
+}
+
+/** States a headline, of which `row` is the first. */
+function claim(ours: string, where: string, row: RowOutcome, headline: Headline): Sentence {
+  const { ratio, verdict } = headline;
+  const peer = headline.bestPeer?.name;
+  if (!ratio || !peer || headline.rounds < fewestRounds) {
+    return noVerdict(`${ours}${where}`, describeDoubt(row, headline));
   }
-  const { verdict } = headline;
   const isKnown = verdict !== 'unknown';
   const doubt = isKnown ? '' : describeDoubt(row, headline);
-  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}`;
+  const isByProcessorTime = headline.rows.every(({ row }) => row.judgedByProcessorTime);
+  const interval = (of: Estimate) =>
+    `95 % interval ${describeRatioInterval(of)}${isByProcessorTime ? ', by processor time' : ''}`;
   const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
   const isOrSeems = isKnown ? 'is' : 'seems';
 

@@ -51,6 +51,10 @@ small { font-size: 0.875em; color: var(--quiet); }
 .legend span::before { content: ''; display: inline-block; width: 1rem; height: 0.4375rem; margin-right: 0.375rem; vertical-align: 0.0625rem; background: var(--peer); }
 .legend .ours::before { background: var(--ours); }
 .legend .floor::before { height: 0; vertical-align: 0.25rem; background: none; border-top: 1px dashed var(--floor); }
+.rule { margin: 0.5rem 0 0; max-width: 60em; color: var(--quiet); font-size: 0.8125rem; }
+.uncertain { margin-top: 0.75rem; font-size: 0.875rem; }
+.uncertain ul { margin: 0; padding-left: 1.25rem; }
+.beside { max-width: 60em; margin: 0.5rem 0 0; font-size: 1rem; }
 article { padding-bottom: 1.5rem; border-bottom: 1px solid var(--line); }
 .eyebrow { margin: 2.5rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
 article > h2 { max-width: 60em; margin: 0; font-size: 1.25rem; line-height: 1.35; font-weight: 600; text-wrap: pretty; }

@@ -2,15 +2,15 @@
  * A subject of this table: one way to call functions of another thread, used as its own documentation says.
  *
  * A subject has two sides. `serve` runs in the host (a page, or Node's main thread), has the functions and starts the
- * worker. `connect` runs in that worker and returns the caller. Both are the same code in Chromium and in Node. If a
- * library only calls in the other direction, from Node's main thread into its own worker, `serve` itself returns the
- * caller.
+ * worker. `connect` runs in that worker and returns the caller. Both are the same code in Chromium and in Node. In the
+ * other direction, from Node's main thread into a worker, `callWorker` starts the worker and returns the caller.
  */
 import type { Subject } from '../../harness/table.js';
-import type { HostFunctions } from './host/functions.js';
+import type { HostFunctions, ServedFunctions } from './host/functions.js';
 import type { Work } from './work.js';
 
-export type Platform = 'Chromium' | 'Node';
+export const platforms = ['Chromium', 'Node', 'Node, into a worker'] as const;
+export type Platform = (typeof platforms)[number];
 
 /** The other end of a worker, or from inside a worker its parent. */
 export interface Thread {
@@ -31,7 +31,7 @@ export type WorkerConstructor = new (url: string, options: WorkerOptions) => Wor
 
 export interface HostPlace {
   readonly platform: Platform;
-  readonly functions: HostFunctions;
+  readonly functions: ServedFunctions;
   /** `implementation` is for a library that has its own worker class in a page. */
   startWorker(part?: Part, implementation?: WorkerConstructor): StartedWorker;
 }
@@ -57,20 +57,25 @@ export interface Caller {
   rectOfAsync?(): unknown;
   /** Makes `calls` calls of `rect` in one round trip. */
   batch?(calls: number): readonly unknown[];
-  /** The number of answered calls, where the host of the table cannot count them. */
+  /** Lets a thread sleep that would spin between two slices, until `resume`. */
+  rest?(): void;
+  resume?(): void;
+  /** The number of answered calls, where the functions are in a worker. */
   answered?(): number;
 }
 
 export interface BridgeSubject extends Subject {
   readonly platforms: readonly Platform[];
   readonly does: readonly Work[];
-  /** Works equivalent to another, which is measured instead. */
-  readonly sameAs?: Partial<Record<Work, Work>>;
+  /** Works that the subject does by another, without a way of its own. */
+  readonly doneBy?: Partial<Record<Work, Work>>;
   /** Its answers are truncated to whole numbers. */
   readonly wholeNumbers?: true;
   /** The host's count is not checked, because no call arrives there. */
   readonly uncounted?: true;
-  serve(place: HostPlace): Promise<Caller | undefined>;
+  /** A subject that needs no worker returns the caller. */
+  serve?(place: HostPlace): Promise<Caller | undefined>;
   connect?(place: WorkerPlace): Promise<Caller>;
   echo?(place: WorkerPlace): Promise<void>;
+  callWorker?(): Promise<Caller>;
 }

@@ -2,14 +2,13 @@
 
 /** The payload of an answer, besides the eight numbers. */
 export const payloads = {
-  '1 kB of bytes': { kind: 'bytes', length: 1 << 10 },
-  '64 kB of bytes': { kind: 'bytes', length: 1 << 16 },
-  '1 MB of bytes': { kind: 'bytes', length: 1 << 20 },
-  '1 kB of text': { kind: 'text', length: 1 << 10 },
-  '64 kB of text': { kind: 'text', length: 1 << 16 },
-  '1 MB of text': { kind: 'text', length: 1 << 20 },
   'a 1 kB object': { kind: 'record', length: 0 },
+  '64 kB of text': { kind: 'text', length: 1 << 16 },
+  '64 kB of bytes': { kind: 'bytes', length: 1 << 16 },
 } as const;
+
+/** A text of this length is also sent there and back, as a linter sends a source file to a formatter. */
+export const sourceLength = 8 << 10;
 
 export type Payload = keyof typeof payloads;
 
@@ -22,12 +21,11 @@ export type Work =
   | 'async function'
   | 'in flight'
   | 'batch of 8'
-  | 'batch of 64'
+  /** One blocking call at a time, a source text there and back. */
+  | 'source text'
   /** Single calls, each timed. */
   | 'single'
-  /** One call at a time without a pause, observed from outside. */
-  | 'steady'
-  /** Like `steady`, and also observed from the page. */
+  /** One call at a time without a pause, observed from the page. */
   | 'frames'
   /** Connected, without calls. */
   | 'idle'
@@ -37,10 +35,11 @@ export const payloadNames = Object.keys(payloads) as Payload[];
 export const bytePayloads = payloadNames.filter((name) => payloads[name].kind === 'bytes');
 export const jsonPayloads = payloadNames.filter((name) => payloads[name].kind !== 'bytes');
 
-/** One call at a time and its cost: every subject does these. */
-export const calls = ['call', 'single', 'steady'] as const satisfies readonly Work[];
+/** One call at a time and its latency: every subject does these. */
+export const calls = ['call', 'single'] as const satisfies readonly Work[];
 
 export const inFlight = 64;
+export const batchSize = 8;
 
 export function isPayload(work: Work): work is Payload {
   return work in payloads;

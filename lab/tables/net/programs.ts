@@ -6,7 +6,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { findOha } from '../../harness/oha.js';
 import { findServer } from '../../harness/redis-server.js';
 import { lockedVersion, rustVersion } from '../../harness/versions.js';
 import { byHand, monoio, pointsman, tokio } from './subjects.js';
@@ -42,7 +41,6 @@ export function cellVersions(): Readonly<Record<string, string>> {
     ...versions('Cargo.lock', crates),
     ...versions('pointsman/Cargo.lock', [pointsman.name]),
     rust: rustVersion(lab('../rust-toolchain.toml')),
-    oha: findOha()?.name ?? 'not here',
     'Redis server': redisVersion() ?? 'not here',
   };
 }

@@ -1,71 +1,62 @@
 /**
- * The cells: every test of the document in its forms. As published, all runtimes have the same channels. Natively,
- * each has its own and is built as its documentation says. Tests for which the document has more than two workers run
- * again with a worker per core.
+ * The cells of the document's tests. As published, all runtimes have the same channels. Natively, each has its own, is
+ * built as its documentation says, and has a worker for each core where the document has more than two workers.
  *
  * Invariant: a cell, its row and its command agree on the test's name.
  */
 import type { NativeCell, Row } from '../../harness/table.js';
-import { commandOf } from './programs.js';
+import { cellOf } from './programs.js';
 import { nio, runtimes, tokio } from './subjects.js';
 import type { Test } from './suites.js';
 
-export type Form = 'published' | 'native' | 'cores';
+export type Form = 'published' | 'native';
 
-export interface FormOfTest {
+export interface Measured {
   readonly cell: NativeCell;
   readonly rows: readonly Row[];
 }
 
-/** The share of the time of all cores, which every cell measures beside the elapsed time. */
+/** The processor time of all threads for a turn, in microseconds, which every cell measures beside the elapsed time. */
 export const processorMeasure = 'processor';
-
-/** The longest test takes a second; a test that has not ended by then hangs. */
-export const limitMilliseconds = 10_000;
-
-const suffixes: Readonly<Record<Form, string>> = {
-  published: '',
-  native: ', native',
-  cores: ', a worker per core',
-};
 
 const titles: Readonly<Record<Form, string>> = {
   published: 'the same channels for all, as published',
   native: "each runtime's own channels, used as its documentation says",
-  cores: "each runtime's own channels, and a worker for each core",
 };
 
-export function inForm(form: Form, described: Test): FormOfTest {
-  const { suite, test, unit, workers } = described;
+export function inForm(form: Form, described: Test): Measured {
+  const { suite, test, unit, workers, isOneThread } = described;
   const name = `${suite}/${test}`;
-  const row = `${name}${suffixes[form]}`;
-  // One floor is enough for all forms of a test.
-  const floor = form === 'published' ? described.floor : undefined;
+  const row = form === 'published' ? name : `${name}, native`;
   const cell: NativeCell = {
     id: row,
-    subjects: [...runtimes.map(({ name }) => name), ...(floor ? [floor.subject.name] : [])],
-    limitMilliseconds,
-    command: (subject, budget) =>
-      subject === floor?.subject.name
-        ? commandOf(subject, 'floor', floor.test, budget)
-        : commandOf(subject, form, name, budget),
+    ...cellOf(form, name, form === 'native' ? described.floor : undefined),
+    sliceMilliseconds: 12,
+    expectedMilliseconds: 70,
   };
-  const onWorkers = workers === undefined || form === 'cores' ? '' : ` On ${workers} workers.`;
+  const onWorkers = workersOf(form, workers);
   const time: Row = {
     row,
     cell: row,
     measure: 'time',
     unit,
     better: 'lower',
+    processorTime: processorMeasure,
+    ...(isOneThread ? { judgedByProcessorTime: true } : {}),
     about: `${described.about}${onWorkers}`,
     ...(form === 'published'
       ? publishedIn(described)
-      : { matrix: matrixOf(`With ${titles[form]}`, described) }),
+      : { matrix: matrixOf(`With ${titles.native}`, described) }),
   };
-  return { cell, rows: [time, processorRow(form, described)] };
+  return { cell, rows: isOneThread ? [time] : [time, processorRow(form, row, described)] };
 }
 
-function matrixOf(title: string, { suite, test, unit }: Test) {
+function workersOf(form: Form, workers: number | undefined): string {
+  if (workers === undefined) return '';
+  return form === 'published' ? ` On ${workers} workers.` : ' On a worker per core.';
+}
+
+function matrixOf(title: string, { suite, test, unit }: Pick<Test, 'suite' | 'test' | 'unit'>) {
   return { title, block: `${suite}, ${unit}`, column: test };
 }
 
@@ -77,16 +68,15 @@ function publishedIn({ suite, test, published }: Test) {
   };
 }
 
-function processorRow(form: Form, described: Test): Row {
-  const { suite, test, unit } = described;
+function processorRow(form: Form, row: string, { suite, test }: Test): Row {
   return {
-    row: `${suite}/${test}${suffixes[form]}: processor time`,
-    cell: `${suite}/${test}${suffixes[form]}`,
+    row: `${row}: processor time`,
+    cell: row,
     measure: processorMeasure,
-    unit,
+    unit: 'µs',
     better: 'lower',
     subjects: runtimes.map(({ name }) => name),
-    matrix: matrixOf(`Processor time, with ${titles[form]}`, described),
+    matrix: matrixOf(`Processor time, with ${titles[form]}`, { suite, test, unit: 'µs' }),
     about: 'The share of the time of all cores, for all threads.',
   };
 }

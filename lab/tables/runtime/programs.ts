@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Budget } from '../../harness/table.js';
+import type { Condition } from '../../harness/condition.js';
+import type { NativeCell } from '../../harness/table.js';
 import { lockedVersion, rustVersion } from '../../harness/versions.js';
 import { nio, pointsman, runtimes, tokio } from './subjects.js';
 
@@ -17,17 +18,28 @@ function programOf(runtime: string): string {
 
 export const programs: readonly string[] = runtimes.map(({ name }) => programOf(name));
 
-/** The command of a cell. A floor is part of every runtime's program. */
-export function commandOf(
-  runtime: string,
-  form: 'published' | 'native' | 'cores' | 'floor',
+/** The work of a floor. */
+export interface Floor {
+  readonly subject: string;
+  readonly test: string;
+}
+
+/** Returns the subjects and the command of a cell. A floor is part of every runtime's program. */
+export function cellOf(
+  form: 'published' | 'native',
   test: string,
-  { warmupMilliseconds, measureMilliseconds }: Budget,
-): readonly [string, ...string[]] {
-  const program = programOf(form === 'floor' ? tokio.name : runtime);
-  // A compiled program needs little warm-up.
-  const warmUp = warmupMilliseconds / 2;
-  return [program, form, test, String(warmUp), String(measureMilliseconds)];
+  floor?: Floor,
+  condition: Condition = 'quiet',
+): Pick<NativeCell, 'subjects' | 'command' | 'limitMilliseconds'> {
+  return {
+    subjects: [...runtimes.map(({ name }) => name), ...(floor ? [floor.subject] : [])],
+    // The longest turn takes a second; a test that has not ended by then hangs.
+    limitMilliseconds: 10_000,
+    command: (subject) =>
+      subject === floor?.subject
+        ? [programOf(tokio.name), 'floor', floor.test, condition]
+        : [programOf(subject), form, test, condition],
+  };
 }
 
 export function cellVersions(): Readonly<Record<string, string>> {

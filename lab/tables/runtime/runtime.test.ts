@@ -5,11 +5,15 @@ import { inForm } from './forms.js';
 import { tests } from './suites.js';
 import table from './table.js';
 
-const budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
-
 function testNamed(name: string) {
   const found = tests.find(({ suite, test }) => `${suite}/${test}` === name);
   if (!found) throw new Error(`no test ${name}`);
+  return found;
+}
+
+function cellNamed(id: string) {
+  const found = (table.cells as readonly NativeCell[]).find((cell) => cell.id === id);
+  if (!found) throw new Error(`no cell ${id}`);
   return found;
 }
 
@@ -38,25 +42,29 @@ describe('the document', () => {
 });
 
 describe('a cell', () => {
-  it('passes test, form and duration to the program of its runtime', () => {
-    const { cell } = inForm('cores', testNamed('sync_notify/notify_one/50'));
-    const [program, ...words] = cell.command('nio', budget);
+  it('passes form, test and condition to the program of its runtime', () => {
+    const { cell } = inForm('native', testNamed('sync_notify/notify_one/500'));
+    const [program, ...words] = cell.command('nio');
     expect(program).toMatch(/runtime-nio$/);
-    expect(words).toEqual(['cores', 'sync_notify/notify_one/50', '40', '120']);
+    expect(words).toEqual(['native', 'sync_notify/notify_one/500', 'quiet']);
+    const busy = cellNamed('server/8000, all cores busy');
+    expect(busy.command('nio').slice(1)).toEqual(['native', 'server/8000', 'all cores busy']);
   });
 
-  it('has its floor once, as published', () => {
-    const test = testNamed('sync_watch/contention_resubscribe/500');
-    const published = inForm('published', test).cell;
-    const floor = published.subjects.at(-1) ?? '';
-    expect(published.command(floor, budget).slice(1, 3)).toEqual(['floor', 'worked/500']);
-    expect(inForm('native', test).cell.subjects).not.toContain(floor);
+  it('has its floor once, with its own channels', () => {
+    const test = testNamed('sync_watch/contention_resubscribe/1000');
+    const native = inForm('native', test).cell;
+    const floor = native.subjects.at(-1) ?? '';
+    expect(native.command(floor).slice(1, 3)).toEqual(['floor', 'worked/1000']);
+    expect(inForm('published', test).cell.subjects).not.toContain(floor);
   });
 
-  it('exists a second time with a worker per core if it has more than two workers', () => {
-    const ids = table.cells.map(({ id }) => id).filter((id) => id.endsWith(', a worker per core'));
-    expect(ids).toHaveLength(33);
-    expect(ids).not.toContain('spawn/threaded_scheduler_spawn_10, a worker per core');
+  it('is judged by processor time where one thread does the work, and has a row of it elsewhere', () => {
+    const oneThread = inForm('published', testNamed('spawn/basic_scheduler_spawn_1000')).rows;
+    expect(oneThread.map(({ judgedByProcessorTime }) => judgedByProcessorTime)).toEqual([true]);
+    const several = inForm('published', testNamed('spawn/threaded_scheduler_spawn_1000')).rows;
+    expect(several.map(({ measure }) => measure)).toEqual(['time', 'processor']);
+    expect(several.some(({ judgedByProcessorTime }) => judgedByProcessorTime)).toBe(false);
   });
 });
 
@@ -67,19 +75,19 @@ it('finds the version of a crate in a lock file, and names a missing crate', () 
   expect(() => lockedVersion(lock, 'tokio')).toThrow('Cargo.lock: expected the crate tokio');
 });
 
-it('begins with the headline', () => {
-  const [first] = table.cells as readonly NativeCell[];
-  expect(first?.id).toBe('spawn/threaded_scheduler_spawn_1000');
+it('has all tests of the document in its headline', () => {
+  const headline = table.cells.slice(0, table.headlineCells).map(({ id }) => id);
+  expect(headline).toHaveLength(54);
+  const columns = table.rows.filter(({ column }) => column !== undefined);
+  expect(columns.map(({ cell }) => cell)).toEqual(headline);
 });
 
 describe('what the document leaves out', () => {
   it('compares fork and join with its floor', () => {
-    const cell = (table.cells as readonly NativeCell[]).find(
-      ({ id }) => id === 'fork_join/task/4x300',
-    );
-    const floor = cell?.subjects.at(-1) ?? '';
-    expect(cell?.command(floor, budget).slice(1, 3)).toEqual(['floor', 'fork_join/4x300']);
-    expect(cell?.command('nio', budget).slice(1, 3)).toEqual(['native', 'fork_join/task/4x300']);
+    const cell = cellNamed('fork_join/task/4x300');
+    const floor = cell.subjects.at(-1) ?? '';
+    expect(cell.command(floor).slice(1, 3)).toEqual(['floor', 'fork_join/4x300']);
+    expect(cell.command('nio').slice(1, 3)).toEqual(['native', 'fork_join/task/4x300']);
   });
 
   it('has a cell for each of its rows', () => {

@@ -4,7 +4,7 @@
  * Figures are in microseconds, those of the suite `timer` in nanoseconds, in the order Nio, Tokio. Invariant: the
  * tests are in the document's order, and the names are the document's.
  */
-import type { Subject } from '../../harness/table.js';
+import type { Floor } from './programs.js';
 import { plainQueue, polledInPlace, workAlone } from './subjects.js';
 
 export interface Test {
@@ -14,7 +14,11 @@ export interface Test {
   readonly published?: readonly [nio: number, tokio: number];
   /** The document's number of workers, if more than two. */
   readonly workers?: number;
-  readonly floor?: { readonly subject: Subject; readonly test: string };
+  /** One thread does the work, in all forms. */
+  readonly isOneThread?: boolean;
+  /** Measured only as published: natively it would repeat another test. */
+  readonly isOnlyPublished?: boolean;
+  readonly floor?: Floor;
   readonly about: string;
 }
 
@@ -24,12 +28,12 @@ function suite(suite: string, tests: readonly Described[], unit = 'µs'): Test[]
   return tests.map((test) => ({ suite, unit, ...test }));
 }
 
-function polled(futures: number) {
-  return { subject: polledInPlace, test: `polled/${futures}` };
+function polled(futures: number): Floor {
+  return { subject: polledInPlace.name, test: `polled/${futures}` };
 }
 
-function worked(receivers: number) {
-  return { subject: workAlone, test: `worked/${receivers}` };
+function worked(receivers: number): Floor {
+  return { subject: workAlone.name, test: `worked/${receivers}` };
 }
 
 /** A test for each of these numbers. */
@@ -47,13 +51,15 @@ const rtCurrentThread = suite('rt_current_thread', [
   {
     test: 'rt_spawn_many_local',
     published: [94.34, 168.89],
-    floor: polled(1_000),
+    isOneThread: true,
+    isOnlyPublished: true,
     about: 'On one worker: 1,000 empty tasks are spawned and awaited.',
   },
   {
     test: 'spawn_many_remote_busy',
     published: [89.84, 172.65],
-    floor: polled(1_000),
+    isOneThread: true,
+    isOnlyPublished: true,
     about: 'The same, while a task that spawns itself again keeps the queue busy.',
   },
 ]);
@@ -124,6 +130,7 @@ const spawnBlocking = suite(
     },
     (tasks) => ({
       test: `concurrency/${tasks}`,
+      isOnlyPublished: true,
       about: `${tasks === 1 ? 'A task calls' : `${tasks} tasks call`} \`spawn_blocking\` 1,600 times${tasks === 1 ? '' : ' each'}, 16 at a time, with an empty function.`,
     }),
   ),
@@ -149,6 +156,8 @@ const spawnMany = suite(
   (['basic', 'threaded'] as const).flatMap((scheduler) =>
     byNumber(spawnFigures[scheduler], (tasks) => ({
       test: `${scheduler}_scheduler_spawn_${tasks}`,
+      isOneThread: scheduler === 'basic',
+      isOnlyPublished: ![10, 1_000].includes(tasks),
       floor: polled(tasks),
       about: `On ${scheduler === 'basic' ? 'one worker' : 'two workers'}: ${tasks.toLocaleString('en-US')} tasks that yield once and return a number are spawned and awaited.`,
     })),
@@ -167,6 +176,7 @@ const syncBroadcast = suite(
     (receivers) => ({
       test: `contention/${receivers}`,
       workers: 6,
+      isOnlyPublished: ![10, 1_000].includes(receivers),
       floor: worked(receivers),
       about: `100 times a value is sent to ${receivers} receivers, each of which works on it for about a microsecond before the next one is sent.`,
     }),
@@ -177,6 +187,7 @@ const syncMpscOneshot = suite('sync_mpsc_oneshot', [
   {
     test: 'request_reply',
     published: [219.53, 1_994],
+    isOneThread: true,
     about:
       'On one worker: 1,000 requests, one after the other, through a bounded channel to a task that answers each through a oneshot.',
   },
@@ -192,14 +203,14 @@ const syncMpsc = suite('sync_mpsc', [
     test: 'contention/unbounded',
     published: [382.48, 432.05],
     workers: 6,
-    floor: { subject: plainQueue, test: 'queue' },
+    floor: { subject: plainQueue.name, test: 'queue' },
     about: 'Five tasks send 1,000 numbers each to one receiver.',
   },
   {
     test: 'uncontented/unbounded',
     published: [211.65, 180.52],
     workers: 6,
-    floor: { subject: plainQueue, test: 'queue' },
+    floor: { subject: plainQueue.name, test: 'queue' },
     about: 'One task sends 5,000 numbers and then receives them.',
   },
 ]);
@@ -227,6 +238,7 @@ const syncNotify = suite(
     byNumber(notifyFigures[call], (waiters) => ({
       test: `${call}/${waiters}`,
       workers: 6,
+      isOnlyPublished: ![10, 500].includes(waiters),
       about: `${waiters} tasks wait in a loop; the main thread calls \`${call}\` without a pause until they have been woken 500 times.`,
     })),
   ),
@@ -245,6 +257,7 @@ const syncSemaphore = suite('sync_semaphore', [
   },
   {
     test: 'uncontented/concurrent_single',
+    isOneThread: true,
     about: 'Six futures of one task each acquire and release a permit. There are ten permits.',
   },
   {
@@ -254,6 +267,7 @@ const syncSemaphore = suite('sync_semaphore', [
   },
   {
     test: 'contention/concurrent_single',
+    isOneThread: true,
     about: 'Six futures of one task each acquire and release one of five permits.',
   },
 ]);
@@ -270,6 +284,7 @@ const syncWatch = suite(
     (receivers) => ({
       test: `contention_resubscribe/${receivers}`,
       workers: 6,
+      isOnlyPublished: ![10, 1_000].includes(receivers),
       floor: worked(receivers),
       about: `100 times a value is sent to ${receivers} receivers of a watch, each of which works on it for about a microsecond before the next one is sent.`,
     }),
@@ -282,6 +297,7 @@ const timer = suite(
     {
       test: 'single_thread_timeout',
       published: [62.405, 45.661],
+      isOneThread: true,
       about:
         'A timeout of a second around a future that is ready at once, by one task. Some runtimes do not register such a timer.',
     },
@@ -294,6 +310,7 @@ const timer = suite(
     {
       test: 'single_thread_sleep',
       published: [62.135, 41.127],
+      isOneThread: true,
       about: 'A sleep of a second is created and dropped without being polled, by one task.',
     },
     {

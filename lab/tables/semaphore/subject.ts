@@ -10,14 +10,12 @@ import type { Subject } from '../../harness/table.js';
 export interface PermitForm<Library = unknown, Semaphore = unknown, Permit = unknown> {
   /** True if the limit is always 1. */
   readonly onlyOne?: true;
-  /** True if a second release of the same permit cannot free another holder's permit. */
-  readonly releasesOnce?: true;
   create(library: Library, limit: number): Semaphore;
   acquire(semaphore: Semaphore): Promise<Permit>;
   release(semaphore: Semaphore, permit: Permit): void;
   /** Synchronous: undefined if no permit is free. */
   tryAcquire?(semaphore: Semaphore): Permit | undefined;
-  acquireWithSignal?(semaphore: Semaphore, signal: AbortSignal, library: Library): Promise<Permit>;
+  acquireWithSignal?(semaphore: Semaphore, signal: AbortSignal): Promise<Permit>;
   /** For a library whose own time limit on waiting is set at creation. */
   createWithTimeout?(library: Library, limit: number, milliseconds: number): Semaphore;
   /** For a library whose own time limit on waiting is set by each call. */
@@ -34,8 +32,6 @@ export interface PermitForm<Library = unknown, Semaphore = unknown, Permit = unk
 export type Work = () => Promise<void>;
 
 export interface RunForm<Library = unknown, Runner = unknown> {
-  /** True if the limit is always 1. */
-  readonly onlyOne?: true;
   create(library: Library, limit: number): Runner;
   run(runner: Runner, work: Work, library: Library): Promise<unknown>;
   runWithSignal?(

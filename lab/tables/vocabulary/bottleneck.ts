@@ -17,7 +17,7 @@ export function bottleneck(options: {
     load: () => import('bottleneck'),
     limiter: {
       rules: isFirst ? ['concurrency', 'rate', 'both'] : ['rate', 'both'],
-      ...(isFirst ? { most: 200 } : { alwaysWaits: true }),
+      ...(isFirst ? { most: 20 } : { alwaysWaits: true }),
       create: ({ default: Limiter }, { concurrency, rate }) =>
         new Limiter({
           maxConcurrent: Number.isFinite(concurrency) ? concurrency : null,

@@ -1,18 +1,19 @@
 /**
- * The table `vocabulary`: channels, limiters, read-write locks, concurrent mapping and select, against the libraries
+ * The table `vocabulary`: limiters, channels, read-write locks, concurrent mapping and select, against the libraries
  * that people use for each.
  */
+import { processorTimeOf } from '../../harness/sample.js';
 import type { Row, Table } from '../../harness/table.js';
-import { keptCell } from './cells/kept.js';
+import { keptMemoryCell, queuedMemoryCell } from './cells/memory.js';
 import {
   bothCell,
   broadcastCell,
   bufferedCell,
   burstCell,
-  burstIteratedCell,
   concurrencyCell,
   iteratedCell,
   keyedCell,
+  longQueueCell,
   manyToManyCell,
   mapCell,
   rateCell,
@@ -28,113 +29,78 @@ import { subjects } from './subjects/index.js';
 const obedientRate = obedientCell('rate');
 const obedientBoth = obedientCell('both');
 
-const perOperation = { unit: 'ns', better: 'lower' } as const;
+/** A row of work by one thread. */
+function timed(row: Pick<Row, 'row' | 'cell' | 'measure' | 'about'>): Row {
+  return {
+    ...row,
+    unit: 'ns',
+    better: 'lower',
+    processorTime: processorTimeOf(row.measure),
+    judgedByProcessorTime: true,
+  };
+}
 
 const headlineRows: readonly Row[] = [
-  {
-    ...perOperation,
-    row: 'channel: room for 100',
-    cell: bufferedCell.id,
-    measure: 'capacity100',
-    about:
-      'A sender sends 2,000 values and awaits space for each, a receiver awaits each; per value.',
-  },
-  {
-    ...perOperation,
-    row: 'channel: room for 1',
-    cell: bufferedCell.id,
-    measure: 'capacity1',
-    about: 'The same with a capacity of 1: the sender waits until the previous value is taken.',
-  },
-  {
-    ...perOperation,
+  timed({
     row: 'limiter: 10 at once',
     cell: concurrencyCell.id,
-    measure: 'queued',
+    measure: 'of10000',
     about: '10,000 async functions submitted at once, each with one await inside; per function.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
+    row: 'limiter: 10 at once, of 1,000',
+    cell: concurrencyCell.id,
+    measure: 'of1000',
+    about: 'The same with 1,000 functions.',
+  }),
+  timed({
     row: 'limiter: 10 at once and a rate',
     cell: bothCell.id,
     measure: 'queued',
     about:
-      'The same with an additional limit of 20,000 a minute, which is never reached: the cost of counting.',
-  },
-];
-
-const channelRows: readonly Row[] = [
-  {
-    ...perOperation,
-    row: 'channel: rendezvous',
-    cell: rendezvousCell.id,
+      '10,000 functions with an additional limit of 20,000 a minute, which is never reached: the cost of counting.',
+  }),
+  timed({
+    row: 'channel: room for 100',
+    cell: bufferedCell.id,
     measure: 'oneToOne',
-    about: 'A capacity of 0: each value passes directly from one sender to one receiver.',
-  },
-  {
-    ...perOperation,
-    row: 'channel: 10 senders to 10 receivers',
-    cell: manyToManyCell.id,
-    measure: 'tenToTen',
-    about: 'A capacity of 10; 2,000 values, each received once.',
-  },
-  {
-    ...perOperation,
-    row: 'channel: a burst',
-    cell: burstCell.id,
-    measure: 'burst',
-    about: '10,000 values sent without waiting into an unbounded channel, then each is awaited.',
-  },
-  {
-    ...perOperation,
-    row: 'channel: for await',
-    cell: iteratedCell.id,
-    measure: 'iterated',
-    about: 'A capacity of 100; the receiver iterates until the sender closes.',
-  },
-  {
-    ...perOperation,
-    row: 'channel: a burst, for await',
-    cell: burstIteratedCell.id,
-    measure: 'burstIterated',
-    about: '10,000 values sent without waiting, the channel closed, then iterated.',
-  },
-  {
-    ...perOperation,
-    row: 'broadcast to 10',
-    cell: broadcastCell.id,
-    measure: 'broadcast',
-    about: '100 values sent, then each of 10 receivers takes all, ten times; per value received.',
-  },
-  {
-    ...perOperation,
-    row: 'watch: 10 wait for a change',
-    cell: watchCell.id,
-    measure: 'watched',
-    about: '10 receivers wait for the latest value to change, and it does; per receiver notified.',
-  },
+    about:
+      'A sender sends 2,000 values and awaits space for each, a receiver awaits each; per value.',
+  }),
 ];
 
 const limiterRows: readonly Row[] = [
+  timed({
+    row: 'limiter: 10 at once, of 100,000',
+    cell: longQueueCell.id,
+    measure: 'of100000',
+    about: 'The same with 100,000 functions: the cost of one must not grow with their number.',
+  }),
   {
-    ...perOperation,
+    row: 'limiter: memory of a queued function',
+    cell: queuedMemoryCell.id,
+    measure: 'bytes',
+    unit: 'bytes',
+    better: 'lower',
+    about: 'The heap of 10,000 functions that wait behind one, with their promises; per function.',
+  },
+  timed({
     row: 'limiter: a rate',
     cell: rateCell.id,
     measure: 'queued',
     about:
       '10,000 async functions submitted at once with 20,000 a minute allowed: none has to wait.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
     row: 'limiter: 10,000 keys',
     cell: keyedCell.id,
     measure: 'keyed',
     about: 'Two functions for each of 10,000 keys, one at a time for a key; per function.',
-  },
+  }),
   {
     row: 'limiter: kept for an idle key',
-    cell: keptCell.id,
-    measure: 'kept',
+    cell: keptMemoryCell.id,
+    measure: 'bytes',
     unit: 'bytes',
     better: 'lower',
     about: 'Memory kept for each of 10,000 keys when all their functions have ended; 1 means none.',
@@ -166,94 +132,121 @@ const limiterRows: readonly Row[] = [
   },
 ];
 
-const lockRows: readonly Row[] = [
-  {
-    ...perOperation,
+const mapRows = [1_000, 10_000, 100_000].map((inputs) =>
+  timed({
+    row: `map: ${inputs.toLocaleString('en')} inputs`,
+    cell: mapCell.id,
+    measure: `of${inputs}`,
+    about:
+      'Inputs through an async function, 10 at once, the results in order; per input. The cost of one must not grow with their number.',
+  }),
+);
+
+const channelRows: readonly Row[] = [
+  timed({
+    row: 'channel: rendezvous',
+    cell: rendezvousCell.id,
+    measure: 'oneToOne',
+    about: 'A capacity of 0: each value passes directly from one sender to one receiver.',
+  }),
+  timed({
+    row: 'channel: 10 senders to 10 receivers',
+    cell: manyToManyCell.id,
+    measure: 'tenToTen',
+    about: 'A capacity of 10; 2,000 values, each received once.',
+  }),
+  timed({
+    row: 'channel: a burst',
+    cell: burstCell.id,
+    measure: 'burst',
+    about: '10,000 values sent without waiting into an unbounded channel, then each is awaited.',
+  }),
+  timed({
+    row: 'channel: for await',
+    cell: iteratedCell.id,
+    measure: 'iterated',
+    about: 'A capacity of 100; the receiver iterates until the sender closes.',
+  }),
+  timed({
+    row: 'broadcast to 10',
+    cell: broadcastCell.id,
+    measure: 'broadcast',
+    about: '100 values sent, then each of 10 receivers takes all, ten times; per value received.',
+  }),
+  timed({
+    row: 'watch: 10 wait for a change',
+    cell: watchCell.id,
+    measure: 'watched',
+    about: '10 receivers wait for the latest value to change, and it does; per receiver notified.',
+  }),
+];
+
+const otherRows: readonly Row[] = [
+  timed({
     row: 'RwLock: read, alone',
     cell: rwLockCell.id,
     measure: 'read',
     about: 'One task acquires a read lock and releases it, without contention.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
     row: 'RwLock: write, alone',
     cell: rwLockCell.id,
     measure: 'write',
     about: 'One task acquires a write lock and releases it, without contention.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
     row: 'RwLock: 9 readers to 1 writer',
     cell: rwLockCell.id,
     measure: 'mixed',
     about:
       '100 tasks take 20 turns each over one await, every tenth turn a write. A lock under which a stream of readers or writers starves the other side is marked.',
-  },
-  {
-    ...perOperation,
-    row: 'RwLock: writers alone',
-    cell: rwLockCell.id,
-    measure: 'writers',
-    about: 'The same where every turn is a write.',
-  },
-];
-
-const otherRows: readonly Row[] = [
-  {
-    ...perOperation,
-    row: 'map: 10 at once',
-    cell: mapCell.id,
-    measure: 'mapped',
-    about: '10,000 inputs through an async function, the results in order; per input.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
     row: 'select: the first of 4',
     cell: selectCell.id,
     measure: 'waited',
     about: 'A wait on four channels; one of them gets a value, a different one each time.',
-  },
-  {
-    ...perOperation,
+  }),
+  timed({
     row: 'select: one is there',
     cell: selectCell.id,
     measure: 'ready',
     about: 'The same with a value that is already there.',
-  },
+  }),
 ];
 
-const headlineCells = [bufferedCell, concurrencyCell, bothCell];
+const headlineCells = [concurrencyCell, bothCell, bufferedCell];
 
 const table: Table = {
   table: 'vocabulary',
-  title: 'Channels, limiters and locks in TypeScript',
+  title: 'Limiters, channels and locks in TypeScript',
   headline: {
-    ours: "Pointsman's channel",
-    where: 'in passing values through a channel with a capacity of 100',
-    work: 'values passed through a channel, in Node',
+    ours: "Pointsman's limiter",
+    where: 'in running 10,000 functions, 10 at once',
+    work: 'functions run 10 at once by a limiter, in Node',
   },
   subjects,
   headlineCells: headlineCells.length,
   cells: [
     ...headlineCells,
+    longQueueCell,
+    queuedMemoryCell,
+    rateCell,
+    keyedCell,
+    keptMemoryCell,
+    obedientRate,
+    obedientBoth,
+    mapCell,
     rendezvousCell,
     manyToManyCell,
     burstCell,
     iteratedCell,
-    burstIteratedCell,
     broadcastCell,
     watchCell,
-    rateCell,
-    keyedCell,
-    keptCell,
-    obedientRate,
-    obedientBoth,
     rwLockCell,
-    mapCell,
     selectCell,
   ],
-  rows: [...headlineRows, ...channelRows, ...limiterRows, ...lockRows, ...otherRows],
-  tools: ['tinybench'],
+  rows: [...headlineRows, ...limiterRows, ...mapRows, ...channelRows, ...otherRows],
   get otherVersions() {
     return { '@std/async': stdAsync.version() };
   },

@@ -7,7 +7,7 @@ import {
   type Rect,
   textOf,
 } from '../host/functions.js';
-import { type Payload, payloads } from '../work.js';
+import { type Payload, payloads, sourceLength } from '../work.js';
 
 export type Check = (answer: unknown) => void;
 
@@ -50,6 +50,10 @@ export function payloadCheck(payload: Payload): Check {
     if (!right) throw new Error(`answered ${payload} that is not as it was sent`);
   };
 }
+
+export const sourceCheck: Check = (answer) => {
+  if (answer !== textOf(sourceLength)) throw new Error('answered another source text');
+};
 
 type Look = (answer: unknown, length: number) => boolean;
 

@@ -3,17 +3,13 @@ import type { Work } from '../work.js';
 
 export interface Order {
   readonly work: Work;
-  readonly warmUpMilliseconds: number;
-  readonly samples: number;
-  readonly sampleMilliseconds: number;
-  /** The number of calls that are timed together, where the clock is too coarse for one. */
-  readonly group: number;
+  readonly milliseconds: number;
 }
 
 export interface Found {
-  /** Calls per second; for single calls microseconds. */
-  readonly samples: Readonly<Record<string, readonly number[]>>;
-  /** The number of all calls, those of the warm-up included. */
+  /** By measure: calls per second; for single calls microseconds; for frames milliseconds. */
+  readonly samples: Readonly<Record<string, number>>;
+  /** The number of all calls, also those that were not timed. */
   readonly calls: number;
 }
 

@@ -4,10 +4,10 @@ import { type Ground, Session } from '../host/session.js';
 import type { BridgeSubject, Caller } from '../subject.js';
 import { payloadNames, type Work } from '../work.js';
 import type { Order } from './order.js';
-import { perform } from './perform.js';
+import { averageTime, margin, perform, timedCalls } from './perform.js';
 
 function orderOf(work: Work): Order {
-  return { work, warmUpMilliseconds: 1, samples: 3, sampleMilliseconds: 1, group: 4 };
+  return { work, milliseconds: 1 };
 }
 
 const right: Caller = {
@@ -16,6 +16,7 @@ const right: Caller = {
     bytes: (length) => bytesOf(length).slice(),
     text: textOf,
     record: () => structuredClone(parcel),
+    format: (text) => text,
   },
   awaited: { rect: async () => rectWithoutPage() },
   rectOfAsync: rectWithoutPage,
@@ -28,15 +29,38 @@ const throughputs: Work[] = [
   'async function',
   'in flight',
   'batch of 8',
+  'source text',
   ...payloadNames,
 ];
 
 describe('an order', () => {
-  it.each(throughputs)('%s yields the requested number of samples', async (work) => {
+  it.each(throughputs)('%s yields a number of calls per second', async (work) => {
     const { samples, calls } = await perform(orderOf(work), right, false);
-    expect(samples[work]?.every((perSecond) => perSecond > 0)).toBe(true);
-    expect(samples[work]?.length).toBeLessThanOrEqual(3);
+    expect(samples[work]).toBeGreaterThan(0);
     expect(calls).toBeGreaterThan(0);
+  });
+
+  it('yields the columns of the document', async () => {
+    const { samples } = await perform(orderOf('call'), right, false);
+    expect(samples[averageTime]).toBeCloseTo(1e9 / (samples.call ?? 0));
+    expect(samples[margin]).toBeGreaterThan(0);
+    expect(samples[timedCalls]).toBeGreaterThan(0);
+  });
+
+  it('lets a subject that spins rest before and after', async () => {
+    const seen: string[] = [];
+    const caller: Caller = {
+      blocking: {
+        rect() {
+          if (seen.at(-1) !== 'call') seen.push('call');
+          return rectWithoutPage();
+        },
+      },
+      resume: () => seen.push('resume'),
+      rest: () => seen.push('rest'),
+    };
+    await perform(orderOf('call'), caller, false);
+    expect(seen).toEqual(['resume', 'call', 'rest']);
   });
 
   it('counts the calls of a batch and those in flight one by one', async () => {
@@ -49,7 +73,7 @@ describe('an order', () => {
       awaited: { rect: async () => count() },
       batch: (calls) => Array.from({ length: calls }, count),
     };
-    for (const work of ['in flight', 'batch of 64', 'single'] as const) {
+    for (const work of ['in flight', 'batch of 8', 'single'] as const) {
       answered = 0;
       const { calls } = await perform(orderOf(work), caller, false);
       expect(calls).toBe(answered);
@@ -76,9 +100,10 @@ describe('an order', () => {
         bytes: (length) => bytesOf(length).slice().fill(0, 3, 4),
         text: (length) => textOf(length).slice(1),
         record: () => ({ ...parcel, items: parcel.items.slice(1) }),
+        format: (text) => text.slice(1),
       },
     };
-    for (const payload of payloadNames) {
+    for (const payload of [...payloadNames, 'source text'] as const) {
       await expect(perform(orderOf(payload), wrong, false)).rejects.toThrow(payload);
     }
   });

@@ -2,13 +2,13 @@
  * Executes one order in the calling thread: loops over many calls, timed as a whole.
  *
  * Invariant: the clock is read once per 0.1 ms, not per call. Single calls are the exception: two readings cost 0.1
- * µs, and in a browser the clock moves in steps of 5 µs. There the median is taken over groups of calls, and only the
- * 99th percentile over single ones.
+ * µs, and in a browser the clock moves in steps of 5 µs, which a 99th percentile can bear.
  */
-import { median, quantile } from 'simple-statistics';
+import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
+import { textOf } from '../host/functions.js';
 import type { Caller } from '../subject.js';
-import { inFlight, isPayload, payloads, type Work } from '../work.js';
-import { type Check, payloadCheck, rectCheck } from './check.js';
+import { batchSize, inFlight, isPayload, payloads, sourceLength, type Work } from '../work.js';
+import { type Check, payloadCheck, rectCheck, sourceCheck } from './check.js';
 import type { Found, Order } from './order.js';
 
 type Call = () => unknown;
@@ -18,24 +18,47 @@ type Stretch = (calls: number) => number | Promise<number>;
 
 /** Short, because the next stretch may take a thousand times longer if a busy process takes the other core. */
 const stretchMilliseconds = 0.1;
-const mostSingleCalls = 4_000;
-/** If one call takes longer than a sample, sampling ends after this multiple of the time, with fewer samples. */
-const mostOverrun = 3;
+const clockStep = 0.005;
+/** The calls of this time are not timed: the threads have slept since the last order. */
+const leadMilliseconds = 5;
+/** Of a normal distribution, for an interval of 95 %. */
+const standardErrors = 1.96;
+
+/** The document's other columns. */
+export const averageTime = 'call, average time';
+export const margin = 'call, margin';
+export const timedCalls = 'call, samples';
 
 export async function perform(order: Order, caller: Caller, wholeNumbers: boolean): Promise<Found> {
-  const { work } = order;
+  const { work, milliseconds } = order;
   if (work === 'idle') {
-    await new Promise((resolve) => setTimeout(resolve, order.sampleMilliseconds));
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
     return { samples: {}, calls: 0 };
   }
-  const check = isPayload(work) ? payloadCheck(work) : rectCheck(wholeNumbers);
+  const check = checkOf(work, wholeNumbers);
   const { call, awaits } = callOf(caller, work);
-  if (work === 'single') return single(order, call, awaits, check);
-  return loops(order, stretchOf(work, caller, call, awaits, check));
+  const stretch = stretchOf(work, caller, call, awaits, check);
+  caller.resume?.();
+  const lead = await loop(stretch, leadMilliseconds);
+  const found =
+    work === 'single'
+      ? await single(milliseconds, call, awaits, check)
+      : loopSamples(work, await loop(stretch, milliseconds));
+  caller.rest?.();
+  return { ...found, calls: lead.calls + found.calls };
+}
+
+function checkOf(work: Work, wholeNumbers: boolean): Check {
+  if (work === 'source text') return sourceCheck;
+  return isPayload(work) ? payloadCheck(work) : rectCheck(wholeNumbers);
 }
 
 function callOf(caller: Caller, work: Work): { readonly call: Call; readonly awaits: boolean } {
   if (work === 'async function') return { call: () => caller.rectOfAsync?.(), awaits: false };
+  if (work === 'source text') {
+    const text = textOf(sourceLength);
+    return { call: () => caller.blocking?.format?.(text), awaits: false };
+  }
   const awaits = caller.blocking === undefined || work === 'awaited' || work === 'in flight';
   const functions = awaits ? caller.awaited : caller.blocking;
   const { kind, length } = isPayload(work) ? payloads[work] : { kind: 'rect' as const, length: 0 };
@@ -53,8 +76,7 @@ function callOf(caller: Caller, work: Work): { readonly call: Call; readonly awa
 }
 
 function stretchOf(work: Work, caller: Caller, call: Call, awaits: boolean, check: Check): Stretch {
-  if (work === 'batch of 8') return batches(caller, 8, check);
-  if (work === 'batch of 64') return batches(caller, 64, check);
+  if (work === 'batch of 8') return batches(caller, check);
   if (work === 'in flight') return together(call, check);
   return awaits ? oneAfterTheOther(call, check) : blocking(call, check);
 }
@@ -86,68 +108,71 @@ function together(call: Call, check: Check): Stretch {
   };
 }
 
-function batches(caller: Caller, size: number, check: Check): Stretch {
+function batches(caller: Caller, check: Check): Stretch {
   return (calls) => {
     let made = 0;
     do {
-      const answers = caller.batch?.(size) ?? [];
-      if (answers.length !== size) throw new Error(`answered ${answers.length} of ${size} calls`);
+      const answers = caller.batch?.(batchSize) ?? [];
+      if (answers.length !== batchSize) {
+        throw new Error(`answered ${answers.length} of ${batchSize} calls`);
+      }
       for (const answer of answers) check(answer);
-      made += size;
+      made += batchSize;
     } while (made < calls);
     return made;
   };
 }
 
-/** Returns to the event loop, as any program does now and then; some libraries clean up only there. */
-function toEventLoop(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve));
+interface Looped {
+  readonly calls: number;
+  readonly milliseconds: number;
+  /** The mean time of a call in each stretch. */
+  readonly perCall: readonly number[];
 }
 
-async function loops(order: Order, stretch: Stretch): Promise<Found> {
+async function loop(stretch: Stretch, milliseconds: number): Promise<Looped> {
+  const startedAt = performance.now();
+  const perCall: number[] = [];
   let calls = 0;
-  let perMillisecond = 0;
-
-  async function sample(milliseconds: number): Promise<number> {
-    const startedAt = performance.now();
-    let made = 0;
-    let gone = 0;
-    do {
-      made += await stretch(Math.max(1, Math.floor(perMillisecond * stretchMilliseconds)));
-      gone = performance.now() - startedAt;
-      perMillisecond = made / Math.max(gone, 0.005);
-    } while (gone < milliseconds);
+  let last = startedAt;
+  let wanted = 1;
+  do {
+    const made = await stretch(wanted);
+    const now = performance.now();
+    const gone = now - last;
+    wanted = Math.max(1, Math.floor((stretchMilliseconds * made) / Math.max(gone, clockStep)));
+    perCall.push(gone / made);
     calls += made;
-    return (1_000 * made) / gone;
-  }
-
-  await sample(order.warmUpMilliseconds);
-  const perSecond: number[] = [];
-  const latest = performance.now() + mostOverrun * order.samples * order.sampleMilliseconds;
-  do {
-    perSecond.push(await sample(order.sampleMilliseconds));
-    await toEventLoop();
-  } while (perSecond.length < order.samples && performance.now() < latest);
-  return { samples: { [order.work]: perSecond }, calls };
+    last = now;
+  } while (last - startedAt < milliseconds || perCall.length < 2);
+  return { calls, milliseconds: last - startedAt, perCall };
 }
 
-async function single(order: Order, call: Call, awaits: boolean, check: Check): Promise<Found> {
-  const groups: number[] = [];
-  const singles: number[] = [];
-  const ends = performance.now() + order.sampleMilliseconds * order.samples;
-  let calls = 0;
+function loopSamples(work: Work, { calls, milliseconds, perCall }: Looped): Found {
+  const samples = { [work]: (1_000 * calls) / milliseconds };
+  if (work === 'call') {
+    const error = sampleStandardDeviation([...perCall]) / Math.sqrt(perCall.length);
+    samples[averageTime] = (1e6 * milliseconds) / calls;
+    samples[margin] = (100 * standardErrors * error) / mean([...perCall]);
+    samples[timedCalls] = calls;
+  }
+  return { samples, calls };
+}
+
+async function single(
+  milliseconds: number,
+  call: Call,
+  awaits: boolean,
+  check: Check,
+): Promise<Found> {
+  const microseconds: number[] = [];
+  const ends = performance.now() + milliseconds;
+  let last: number;
   do {
     const startedAt = performance.now();
-    for (let made = 0; made < order.group; made++) check(awaits ? await call() : call());
-    groups.push((1_000 * (performance.now() - startedAt)) / order.group);
-    calls += order.group;
-    if (order.group > 1) {
-      const singleAt = performance.now();
-      check(awaits ? await call() : call());
-      singles.push(1_000 * (performance.now() - singleAt));
-      calls += 1;
-    }
-  } while (performance.now() < ends && calls < mostSingleCalls * order.group);
-  const timed = order.group > 1 ? singles : groups;
-  return { samples: { p50: [median(groups)], p99: [quantile(timed, 0.99)] }, calls };
+    check(awaits ? await call() : call());
+    last = performance.now();
+    microseconds.push(1_000 * (last - startedAt));
+  } while (last < ends);
+  return { samples: { p99: quantile(microseconds, 0.99) }, calls: microseconds.length };
 }

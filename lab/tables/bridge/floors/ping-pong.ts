@@ -6,6 +6,8 @@ import { calls } from '../work.js';
 /** Words far enough apart that they share no cache line. */
 const ping = 0;
 const pong = 64;
+/** 1 between slices: the echo sleeps instead of spinning. */
+const resting = 128;
 const bufferBytes = 1_024;
 
 type Wait = (words: Int32Array, word: number, while_: number) => void;
@@ -15,10 +17,25 @@ const sleep: Wait = (words, word, value) => {
 };
 
 const spin: Wait = (words, word, value) => {
-  while (Atomics.load(words, word) === value);
+  while (Atomics.load(words, word) === value) {
+    if (Atomics.load(words, resting) === 1) Atomics.wait(words, resting, 1);
+  }
 };
 
-export function memoryPingPong({
+export default [
+  memoryPingPong({
+    name: 'two workers, polling',
+    wait: 'spin',
+    note: 'A number to another worker and back; both wait awake and keep a core busy.',
+  }),
+  memoryPingPong({
+    name: 'two workers, Atomics.wait',
+    wait: 'sleep',
+    note: 'A number to another worker and back; both sleep while they wait.',
+  }),
+];
+
+function memoryPingPong({
   wait,
   ...described
 }: {
@@ -49,6 +66,11 @@ export function memoryPingPong({
       );
       let turn = 0;
       return {
+        rest: () => void Atomics.store(words, resting, 1),
+        resume() {
+          Atomics.store(words, resting, 0);
+          Atomics.notify(words, resting);
+        },
         blocking: {
           rect() {
             turn += 1;

@@ -10,7 +10,7 @@ const subject: BridgeSubject = {
   note: 'A number to another worker and back, awaited.',
   platforms: ['Chromium', 'Node'],
   does: calls,
-  sameAs: { awaited: 'call' },
+  doneBy: { awaited: 'call' },
   uncounted: true,
   async serve({ startWorker }) {
     const { port1, port2 } = new MessageChannel();

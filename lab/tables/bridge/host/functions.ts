@@ -27,6 +27,11 @@ export interface HostFunctions {
   bytes(length: number): Uint8Array;
   text(length: number): string;
   record(): Parcel;
+  format(text: string): string;
+}
+
+export interface ServedFunctions extends HostFunctions {
+  asyncRect(): Promise<Rect>;
 }
 
 /** The position of the page's box: not on whole pixels, like real boxes. */
@@ -74,13 +79,13 @@ function once<Value extends Uint8Array | string>(name: string, make: () => Value
 }
 
 export interface CountedFunctions {
-  readonly functions: HostFunctions;
+  readonly functions: ServedFunctions;
   answered(): number;
 }
 
 export function countedFunctions(rect: () => Rect): CountedFunctions {
   let answered = 0;
-  const functions: HostFunctions = {
+  const functions: ServedFunctions = {
     rect() {
       answered += 1;
       return rect();
@@ -97,6 +102,11 @@ export function countedFunctions(rect: () => Rect): CountedFunctions {
       answered += 1;
       return parcel;
     },
+    format(text) {
+      answered += 1;
+      return text;
+    },
+    asyncRect: async () => functions.rect(),
   };
   return { functions, answered: () => answered };
 }

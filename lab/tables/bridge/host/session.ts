@@ -60,7 +60,9 @@ export class Session {
     const ready = session.#next.promise;
     // If a worker fails, its host may wait for it forever.
     const brokenDown = ready.then(() => new Promise<never>(() => {}));
-    session.#local = await Promise.race([subject.serve(place), brokenDown]);
+    const opened =
+      ground.platform === 'Node, into a worker' ? subject.callWorker?.() : subject.serve?.(place);
+    session.#local = await Promise.race([opened, brokenDown]);
     if (!session.#local) await ready;
     return session;
   }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { rectWithoutPage } from '../host/functions.js';
 import type { Ground } from '../host/session.js';
-import type { Part } from '../subject.js';
+import type { Part, Platform } from '../subject.js';
 import { nodeThread } from './thread.js';
 
 /** The data that a worker starts with. */
@@ -15,9 +15,9 @@ export interface WorkerTask {
 
 const program = fileURLToPath(new URL('./worker.js', import.meta.url));
 
-export function nodeGround(subject: string): Ground {
+export function nodeGround(platform: Platform, subject: string): Ground {
   return {
-    platform: 'Node',
+    platform,
     rect: rectWithoutPage,
     startWorker(task, onError) {
       const workerData: WorkerTask = { subject, ...task };

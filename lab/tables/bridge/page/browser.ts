@@ -33,9 +33,8 @@ export function chromiumVersion(): string | undefined {
 }
 
 export interface BrowserPage {
-  open(): Promise<void>;
-  run(order: Order): Promise<Found>;
-  closeSession(): Promise<void>;
+  /** Opens a session. */
+  open(): Promise<{ run(order: Order): Promise<Found> }>;
   close(): Promise<void>;
 }
 
@@ -65,9 +64,13 @@ export async function openBrowser(executablePath: string, subject: string): Prom
     await page.goto(server.url);
     await orBreakdown(page.addScriptTag({ type: 'module', url: '/page.js' }));
     return {
-      open: () => orBreakdown(page.evaluate(() => lab.open())),
-      run: (order) => orBreakdown(page.evaluate((given) => lab.run(given), order)),
-      closeSession: () => orBreakdown(page.evaluate(() => lab.close())),
+      async open() {
+        const session = await orBreakdown(page.evaluate(() => lab.open()));
+        return {
+          run: (order) =>
+            orBreakdown(page.evaluate((given) => lab.run(...given), [session, order] as const)),
+        };
+      },
       close: async () => {
         await page.close();
         await close();

@@ -28,9 +28,9 @@ async function bundle(name: string, folder: string): Promise<void> {
   const { build } = await import('esbuild');
   const program = (main: string) => ({
     contents: `
-      import subject from './${moduleOf(name)}.js';
+      import exported from './${moduleOf(name)}.js';
       import { ${main === 'page' ? 'runPage' : 'runWorker'} as run } from './page/${main}.js';
-      run(subject);`,
+      run([exported].flat().find(({ name }) => name === ${JSON.stringify(name)}));`,
     resolveDir: compiledTable,
   });
   for (const main of ['page', 'worker']) {
@@ -41,6 +41,7 @@ async function bundle(name: string, folder: string): Promise<void> {
       format: 'esm',
       target: 'es2022',
       platform: 'browser',
+      external: ['node:*'],
       logLevel: 'silent',
     });
   }
@@ -56,5 +57,5 @@ export function bundledPage(name: string): string {
 }
 
 function bundleFolder(name: string): string {
-  return join(bundles, moduleOf(name));
+  return join(bundles, name.replaceAll(/\W+/g, '-'));
 }

@@ -1,28 +1,26 @@
 /** How evenly the page draws: the times between its animation frames. */
 
 export interface Gaps {
-  /** Stops counting. Returns the gaps in milliseconds. */
-  end(): Promise<readonly number[]>;
+  /** Stops at the next frame. Returns the longest gap in milliseconds. */
+  end(): Promise<number>;
 }
 
 export function gapsBetweenFrames(): Gaps {
-  const gaps: number[] = [];
-  let last: number | undefined;
-  let ended = () => {};
-  let going = true;
+  let longest = 0;
+  let last = performance.now();
+  let ended: ((longest: number) => void) | undefined;
   requestAnimationFrame(function frame() {
     // Not the timestamp passed to the callback, which is when the frame should have begun.
     const now = performance.now();
-    if (last !== undefined) gaps.push(now - last);
+    longest = Math.max(longest, now - last);
     last = now;
-    if (going) requestAnimationFrame(frame);
-    else ended();
+    if (ended) ended(longest);
+    else requestAnimationFrame(frame);
   });
   return {
     end: () =>
       new Promise((resolve) => {
-        ended = () => resolve(gaps);
-        going = false;
+        ended = resolve;
       }),
   };
 }

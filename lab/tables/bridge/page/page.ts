@@ -11,9 +11,9 @@ import { gapsBetweenFrames } from './frames.js';
 import { pageThread } from './thread.js';
 
 export interface PageLab {
-  open(): Promise<void>;
-  run(order: Order): Promise<Found>;
-  close(): void;
+  /** Returns the session's number. */
+  open(): Promise<number>;
+  run(session: number, order: Order): Promise<Found>;
 }
 
 export function runPage(subject: BridgeSubject): void {
@@ -27,22 +27,19 @@ export function runPage(subject: BridgeSubject): void {
       return { raw: worker, thread: pageThread(worker), end: () => worker.terminate() };
     },
   };
-  let session: Session | undefined;
+  const sessions: Session[] = [];
   const lab: PageLab = {
     async open() {
       if (!globalThis.crossOriginIsolated) throw new Error('the page is not isolated');
-      session = await Session.open(subject, ground);
+      return sessions.push(await Session.open(subject, ground)) - 1;
     },
-    async run(order) {
-      if (!session) throw new Error('no session is open');
+    async run(number, order) {
+      const session = sessions[number];
+      if (!session) throw new Error(`session ${number} is not open`);
       if (order.work !== 'frames') return session.run(order);
       const gaps = gapsBetweenFrames();
       const { calls } = await session.run(order);
       return { samples: { frames: await gaps.end() }, calls };
-    },
-    close() {
-      session?.close();
-      session = undefined;
     },
   };
   Object.assign(globalThis, { lab });

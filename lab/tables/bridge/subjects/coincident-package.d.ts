@@ -7,7 +7,7 @@ declare module 'coincident/main' {
 
 declare module 'coincident/worker' {
   export default function coincident(): Promise<{
-    readonly proxy: import('../host/functions.js').HostFunctions;
+    readonly proxy: import('../host/functions.js').ServedFunctions;
     readonly native: boolean;
   }>;
 }

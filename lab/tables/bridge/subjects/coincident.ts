@@ -5,10 +5,10 @@ const subject: BridgeSubject = {
   name: 'coincident',
   role: 'peer',
   package: 'coincident',
-  note: 'Functions of the host as members of its proxy.',
+  note: 'Functions of the host as members of its proxy. Waits awake: a blocked worker spins for the whole call.',
   platforms: ['Chromium'],
-  does: [...calls, ...payloadNames],
-  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
+  does: [...calls, 'async function', ...payloadNames],
+  doneBy: { 'batch of 8': 'call' },
   async serve({ functions, startWorker }) {
     const { default: coincident } = await import('coincident/main');
     const worker = startWorker('connect', coincident().Worker).raw as { proxy: object };
@@ -19,7 +19,7 @@ const subject: BridgeSubject = {
     const { default: coincident } = await import('coincident/worker');
     const { proxy, native } = await coincident();
     if (!native) throw new Error('found no shared memory');
-    return { blocking: proxy };
+    return { blocking: proxy, rectOfAsync: () => proxy.asyncRect() };
   },
 };
 

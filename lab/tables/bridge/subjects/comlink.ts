@@ -16,7 +16,7 @@ const subject: BridgeSubject = {
   note: 'Awaited. In Node through its node-adapter.',
   platforms: ['Chromium', 'Node'],
   does: [...calls, 'in flight', ...payloadNames],
-  sameAs: { awaited: 'call' },
+  doneBy: { awaited: 'call' },
   async serve({ platform, functions, startWorker }) {
     const { expose } = await import('comlink');
     expose(functions, await endpoint(platform, startWorker().raw));

@@ -14,7 +14,7 @@ import type { Rect } from '../host/functions.js';
 import type { BridgeSubject, Caller, HostPlace, Thread } from '../subject.js';
 import { calls } from '../work.js';
 
-type Request = 'port' | 'memory';
+type Request = 'port' | 'sab';
 type Codec = 'structured' | 'custom' | 'cbor';
 
 const state = 0;
@@ -36,19 +36,23 @@ interface PortRequest {
 
 type CborX = typeof import('cbor-x');
 
-export function documentVariant({
-  request,
-  codec,
-  ...described
-}: {
-  readonly name: string;
-  readonly note: string;
-  readonly request: Request;
-  readonly codec: Codec;
-}): BridgeSubject {
+const wholeNumbers = 'answers are truncated to whole numbers, as in the document';
+const shortAnswers = 'answers have up to 255 bytes';
+
+/** In the document's order. */
+export default [
+  variant('port', 'structured', 'Awaited: request and answer use a MessagePort.'),
+  variant('port', 'custom', `Requests use a MessagePort; ${wholeNumbers}.`),
+  variant('port', 'cbor', `Requests use a MessagePort; ${shortAnswers}.`),
+  variant('sab', 'custom', `Requests use shared memory; ${wholeNumbers}.`),
+  variant('sab', 'cbor', `Requests use shared memory; ${shortAnswers}.`),
+];
+
+function variant(request: Request, codec: Codec, note: string): BridgeSubject {
   const cborX = async () => (codec === 'cbor' ? await import('cbor-x') : undefined);
   return {
-    ...described,
+    name: `${request}_${codec === 'structured' ? 'port' : 'sab'}__${codec}`,
+    note,
     role: 'peer',
     platforms: ['Chromium', 'Node'],
     does: [
@@ -56,10 +60,7 @@ export function documentVariant({
       ...(codec === 'structured' ? (['in flight'] as const) : []),
       ...(codec === 'custom' ? (['frames'] as const) : []),
     ],
-    sameAs:
-      codec === 'structured'
-        ? { awaited: 'call' }
-        : { 'batch of 8': 'call', 'batch of 64': 'call', 'async function': 'call' },
+    doneBy: codec === 'structured' ? { awaited: 'call' } : { 'batch of 8': 'call' },
     ...(codec === 'custom' ? { wholeNumbers: true as const } : {}),
     async serve(place) {
       const buffer = new SharedArrayBuffer(bufferBytes);
@@ -68,7 +69,7 @@ export function documentVariant({
     },
     async connect(place) {
       const { port, buffer } = await portAndBuffer(place.thread);
-      if (request === 'memory') return callThroughMemory(port, buffer, await cborX());
+      if (request === 'sab') return callThroughMemory(port, buffer, await cborX());
       return codec === 'structured'
         ? callThroughPort(port)
         : callThroughPortAndMemory(port, buffer, await cborX());

@@ -1,18 +1,64 @@
+/** Pointsman's bridge, with its defaults and without spinning. */
+import type { ServedFunctions } from '../host/functions.js';
+import type { BridgeSubject } from '../subject.js';
 import { calls, payloadNames } from '../work.js';
-import { bridgeSubject } from './bridge.js';
 
-export default bridgeSubject({
-  name: 'pointsman',
-  note: 'With its defaults.',
-  does: [
-    ...calls,
-    'awaited',
-    'async function',
-    'in flight',
-    'batch of 8',
-    'batch of 64',
-    'frames',
-    'idle',
-    ...payloadNames,
-  ],
-});
+type ExposeOptions = NonNullable<Parameters<typeof import('pointsman/bridge')['expose']>[2]>;
+
+export default [
+  subject(
+    'pointsman',
+    'With its defaults. Waits awake: both threads spin before they sleep, for about as long as a wake-up takes.',
+    {},
+  ),
+  subject('pointsman, spin: false', 'Both threads sleep while they wait.', { spin: false }),
+];
+
+function subject(name: string, note: string, options: ExposeOptions): BridgeSubject {
+  return {
+    name,
+    note,
+    role: 'ours',
+    package: 'pointsman',
+    platforms: ['Chromium', 'Node', 'Node, into a worker'],
+    does: [
+      ...calls,
+      'awaited',
+      'async function',
+      'in flight',
+      'batch of 8',
+      'source text',
+      'frames',
+      'idle',
+      ...payloadNames,
+    ],
+    async serve({ functions, startWorker }) {
+      const { expose } = await import('pointsman/bridge');
+      const bridge = expose(startWorker().raw as Parameters<typeof expose>[0], functions, options);
+      await bridge.ready;
+      return undefined;
+    },
+    async connect() {
+      const { connect } = await import('pointsman/bridge');
+      const host = connect<ServedFunctions>();
+      await host.ready;
+      return {
+        blocking: host,
+        awaited: host.async,
+        rectOfAsync: () => host.asyncRect(),
+        batch: (calls) =>
+          host.batch((recorded) => Array.from({ length: calls }, () => recorded.rect())),
+      };
+    },
+    async callWorker() {
+      const { Worker } = await import('node:worker_threads');
+      const { connect } = await import('pointsman/bridge');
+      const port = new Worker(new URL('./workers/pointsman.js', import.meta.url), {
+        workerData: options,
+      });
+      const functions = connect<typeof import('./workers/functions.js')>({ port });
+      await functions.ready;
+      return { blocking: functions, answered: () => functions.answered() };
+    },
+  };
+}

@@ -12,7 +12,7 @@ const subject: BridgeSubject = {
   note: "Awaited. By hand: the worker's own postMessage, answers are cloned and found by a number.",
   platforms: ['Chromium', 'Node'],
   does: [...calls, 'in flight', ...payloadNames],
-  sameAs: { awaited: 'call' },
+  doneBy: { awaited: 'call' },
   async serve({ functions, startWorker }) {
     const { thread } = startWorker();
     thread.listen((asked: Asked) => {

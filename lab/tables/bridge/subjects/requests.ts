@@ -3,11 +3,11 @@ import type { HostFunctions } from '../host/functions.js';
 
 export interface Request {
   readonly name: keyof HostFunctions;
-  readonly length: number;
+  readonly given?: number | string;
 }
 
-export function answerOf(functions: HostFunctions, { name, length }: Request): unknown {
-  return name === 'bytes' || name === 'text' ? functions[name](length) : functions[name]();
+export function answerOf(functions: HostFunctions, { name, given }: Request): unknown {
+  return functions[name](given as never);
 }
 
 type AnyAnswer = never;
@@ -15,9 +15,10 @@ type AnyAnswer = never;
 /** `ask` determines by the type of its answer whether the functions block. */
 export function requests<Answer>(ask: (request: Request) => Answer) {
   return {
-    rect: () => ask({ name: 'rect', length: 0 }) as AnyAnswer,
-    bytes: (length: number) => ask({ name: 'bytes', length }) as AnyAnswer,
-    text: (length: number) => ask({ name: 'text', length }) as AnyAnswer,
-    record: () => ask({ name: 'record', length: 0 }) as AnyAnswer,
+    rect: () => ask({ name: 'rect' }) as AnyAnswer,
+    bytes: (length: number) => ask({ name: 'bytes', given: length }) as AnyAnswer,
+    text: (length: number) => ask({ name: 'text', given: length }) as AnyAnswer,
+    record: () => ask({ name: 'record' }) as AnyAnswer,
+    format: (text: string) => ask({ name: 'format', given: text }) as AnyAnswer,
   };
 }

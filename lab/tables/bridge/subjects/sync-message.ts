@@ -16,7 +16,7 @@ const subject: BridgeSubject = {
   note: 'Carries JSON, so no bytes. Requests use postMessage; the worker reads the answer from shared memory.',
   platforms: ['Chromium'],
   does: [...calls, ...jsonPayloads],
-  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
+  doneBy: { 'batch of 8': 'call' },
   async serve({ functions, startWorker }) {
     const { makeChannel, writeMessage } = await import('sync-message');
     const channel = makeChannel({ atomics: { bufferSize } });

@@ -1,5 +1,4 @@
 import type { BridgeSubject } from '../subject.js';
-import { calls, payloadNames } from '../work.js';
 import { requests } from './requests.js';
 import type { Question } from './workers/functions.js';
 
@@ -7,11 +6,10 @@ const subject: BridgeSubject = {
   name: 'synckit',
   role: 'peer',
   package: 'synckit',
-  note: "Node's main thread calls into a worker, the one direction that it has.",
-  platforms: ['Node'],
-  does: [...calls, ...payloadNames],
-  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
-  async serve() {
+  note: 'Blocks without spinning; arguments and answers are cloned.',
+  platforms: ['Node, into a worker'],
+  does: ['call', 'source text', 'single'],
+  async callWorker() {
     const { createSyncFn } = await import('synckit');
     const ask = createSyncFn<(question: Question) => unknown>(
       new URL('./workers/synckit.js', import.meta.url),

@@ -1,4 +1,4 @@
-import type { HostFunctions } from '../host/functions.js';
+import type { ServedFunctions } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
 import { calls, jsonPayloads } from '../work.js';
 
@@ -8,8 +8,8 @@ const subject: BridgeSubject = {
   package: 'synclink',
   note: 'Its blocking calls carry JSON, so no bytes.',
   platforms: ['Chromium'],
-  does: [...calls, 'awaited', ...jsonPayloads],
-  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
+  does: [...calls, 'awaited', 'async function', ...jsonPayloads],
+  doneBy: { 'batch of 8': 'call' },
   async serve({ functions, startWorker }) {
     const { expose } = await import('synclink');
     expose(functions, startWorker().raw);
@@ -17,9 +17,10 @@ const subject: BridgeSubject = {
   },
   async connect({ raw }) {
     const { wrap } = await import('synclink');
-    const host = wrap<HostFunctions>(raw);
+    const host = wrap<ServedFunctions>(raw);
     return {
       awaited: host,
+      rectOfAsync: () => host.asyncRect().syncify(),
       blocking: {
         rect: () => host.rect().syncify(),
         text: (length) => host.text(length).syncify(),

@@ -1,113 +1,123 @@
 /**
  * A task that does nothing: the overhead of a pool, by tasks in flight, on one thread and on one per core, in each
- * condition; and first of all the first result from cold.
+ * condition; and the first result from cold.
  */
 import { availableParallelism } from 'node:os';
-import { begin, type Condition, conditions } from '../../../harness/condition.js';
-import type { Budget, Cell, Measurement } from '../../../harness/table.js';
-import calledDirectly from '../floors/called-directly.js';
-import { handOver, measureHandOver } from '../floors/hand-over.js';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Condition, conditionWords } from '../../../harness/condition.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { MeasuredCell, Row } from '../../../harness/table.js';
 import type { PoolSubject } from '../subject.js';
-import { poolNamed, pools } from '../subjects/index.js';
-import { closedLoop, type LoopOrder } from '../workloads/closed-loop.js';
+import { barePostMessage, namesOf, poolNamed, pools } from '../subjects/index.js';
+import { isLoopWanted, serveLoops } from '../workloads/closed-loop.js';
 import { numberLanes } from '../workloads/lanes.js';
-import { samplesOf } from '../workloads/throughput.js';
-import { withPool } from './with-pool.js';
+import { openPools } from '../workloads/open-pools.js';
 
-export const depths = [1, 16, 256] as const;
-export const threadCounts = ['one thread', 'all cores'] as const;
-type ThreadCount = (typeof threadCounts)[number];
-
-export function emptyMeasure(threads: ThreadCount, depth: number, condition: Condition): string {
-  return `${threads}, ${depth}, ${condition}`;
+interface Load {
+  readonly threads: 'one thread' | 'all cores';
+  readonly depth: number;
+  readonly condition: Condition;
 }
 
-export const coldMeasure = 'cold';
+const headlineLoad: Load = { threads: 'one thread', depth: 16, condition: 'quiet' };
 
-export const emptyCells: readonly Cell[] = threadCounts.map((threads) => ({
-  id: threads === 'one thread' ? 'empty' : `empty, ${threads}`,
-  subjects: [...pools, calledDirectly, handOver].map(({ name }) => name),
-  expectedMilliseconds: 3_000,
-  async measure(name, budget, isWanted) {
-    const isDue = (condition: Condition) =>
-      depths.filter((depth) => isWanted(emptyMeasure(threads, depth, condition)));
-    if (name === handOver.name) return measureHandOvers(threads, budget, isDue);
-    if (name === calledDirectly.name) return measureDirectCalls(threads, budget);
-    const subject = poolNamed(name);
-    const samples: Record<string, readonly number[]> = {};
-    // First, before anything of the library is loaded.
-    if (isWanted(coldMeasure)) samples[coldMeasure] = [await firstResult(subject)];
-    const count = threads === 'one thread' ? 1 : availableParallelism();
-    for (const condition of conditions) {
-      const due = isDue(condition);
-      if (due.length === 0) continue;
-      const running = await begin(condition);
-      try {
-        await withPool(subject, { threads: count }, async (pool) => {
-          for (const depth of due) {
-            const found = await closedLoop(
-              numberLanes(pool, depth),
-              orderOf(budget, depth === due[0]),
-            );
-            Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
-          }
-        });
-      } finally {
-        await running.end();
-      }
-    }
-    return { ok: true, samples };
+const otherLoads: readonly Load[] = (['quiet', 'all cores busy'] as const).flatMap((condition) => [
+  { threads: 'one thread', depth: 1, condition },
+  ...(condition === 'quiet' ? [] : [{ ...headlineLoad, condition }]),
+  { threads: 'one thread', depth: 256, condition },
+  { threads: 'all cores', depth: 16, condition },
+]);
+
+const coldMeasure = 'cold';
+/** poolifier's end sometimes never settles. */
+const mostEndingMilliseconds = 500;
+
+export const emptyHeadlineCell = emptyCell('an empty task', [headlineLoad]);
+export const emptyCells = [emptyHeadlineCell, emptyCell('empty tasks', otherLoads)];
+
+export const emptyRows: readonly Row[] = [
+  rowOf(headlineLoad, emptyHeadlineCell.id),
+  {
+    row: 'processor time of an empty task, 16 in flight, one thread, quiet',
+    cell: emptyHeadlineCell.id,
+    measure: processorTimeOf(measureOf(headlineLoad)),
+    unit: 'µs',
+    better: 'lower',
+    about: 'What the row above costs: the processor time of all threads.',
   },
-}));
+  ...otherLoads.map((load) => rowOf(load, 'empty tasks')),
+  {
+    row: 'first result from cold',
+    cell: 'empty tasks',
+    measure: coldMeasure,
+    unit: 'ms',
+    better: 'lower',
+    subjects: namesOf(pools.filter((pool) => pool !== barePostMessage)),
+    about: 'The library is imported, a pool of one thread is created, and one task runs in it.',
+  },
+];
+
+function measureOf({ threads, depth, condition }: Load): string {
+  return `${depth} in flight, ${threads}, ${condition}`;
+}
+
+function rowOf(load: Load, cell: string): Row {
+  const { threads, depth, condition } = load;
+  const measure = measureOf(load);
+  return {
+    row: `an empty task, ${measure}`,
+    cell,
+    measure,
+    processorTime: processorTimeOf(measure),
+    unit: 'tasks/s',
+    better: 'higher',
+    about: `A number goes to a thread and back. ${conditionWords[condition]}`,
+    ...(load === headlineLoad
+      ? {}
+      : {
+          matrix: {
+            title: 'An empty task',
+            block: `tasks/s, ${condition}`,
+            column: `${threads}, ${depth} in flight`,
+          },
+        }),
+  };
+}
+
+function emptyCell(id: string, loads: readonly Load[]): MeasuredCell {
+  return {
+    id,
+    subjects: namesOf(pools),
+    sliceMilliseconds: 40,
+    expectedMilliseconds: 300 + 100 * loads.length,
+    async measure(name, lab) {
+      const subject = poolNamed(name);
+      // First, before anything of the library is loaded.
+      const samples = lab.isWanted(coldMeasure)
+        ? { [coldMeasure]: [await firstResult(subject)] }
+        : {};
+      const poolOf = openPools(subject);
+      const loops = loads
+        .filter((load) => isLoopWanted(lab, measureOf(load)))
+        .map(async (load) => {
+          const threads = load.threads === 'one thread' ? 1 : availableParallelism();
+          const pool = await poolOf(threads, load.condition);
+          const lanes = numberLanes(pool, load.depth);
+          return { measure: measureOf(load), condition: load.condition, lanes };
+        });
+      await serveLoops(await Promise.all(loops), lab);
+      return { ok: true, samples };
+    },
+  };
+}
 
 /** From cold: imports the library, creates a pool and runs a task. */
 async function firstResult(subject: PoolSubject): Promise<number> {
   const startedAt = performance.now();
-  return withPool(subject, { threads: 1 }, async (pool) => {
-    const answer = await pool.run('echo', 1);
-    const took = performance.now() - startedAt;
-    if (answer !== 1) throw new Error(`answered ${String(answer)} for 1`);
-    return took;
-  });
-}
-
-/** They wake no core, so they are the same in every condition. */
-async function measureDirectCalls(threads: ThreadCount, budget: Budget): Promise<Measurement> {
-  const samples: Record<string, readonly number[]> = {};
-  for (const depth of depths) {
-    const found = await withPool(calledDirectly, { threads: 0 }, (pool) =>
-      closedLoop(numberLanes(pool, depth), orderOf(budget, depth === depths[0])),
-    );
-    for (const condition of conditions) {
-      Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
-    }
-  }
-  return { ok: true, samples };
-}
-
-async function measureHandOvers(
-  threads: ThreadCount,
-  budget: Budget,
-  isDue: (condition: Condition) => readonly number[],
-): Promise<Measurement> {
-  const samples: Record<string, readonly number[]> = {};
-  for (const condition of conditions) {
-    if (!isDue(condition).includes(1)) continue;
-    const running = await begin(condition);
-    try {
-      samples[emptyMeasure(threads, 1, condition)] = await measureHandOver(orderOf(budget, true));
-    } finally {
-      await running.end();
-    }
-  }
-  return { ok: true, samples };
-}
-
-/** The first order also warms up the pool and the engine: threads start, and adaptive waiting settles. */
-function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, isFirst: boolean): LoopOrder {
-  return {
-    warmUpMilliseconds: warmupMilliseconds * (isFirst ? 4 : 1),
-    samples: 3,
-    sampleMilliseconds: measureMilliseconds / 3,
-  };
+  const pool = await subject.open({ threads: 1 });
+  const answer = await pool.run('echo', 1);
+  const took = performance.now() - startedAt;
+  if (answer !== 1) throw new Error(`answered ${String(answer)} for 1`);
+  await Promise.race([pool.end(), pause(mostEndingMilliseconds)]);
+  return took;
 }

@@ -1,9 +1,9 @@
 /** The behaviour of each pool when a task fails, each fault in a process of its own. */
 import { fileURLToPath } from 'node:url';
 import { x } from 'tinyexec';
-import type { Behaviour, Cell } from '../../../harness/table.js';
+import type { Behaviour, MeasuredCell } from '../../../harness/table.js';
 import { faults } from '../faults/faults.js';
-import { defaultPools } from '../subjects/index.js';
+import { defaultPools, namesOf } from '../subjects/index.js';
 
 export const faultNames = Object.keys(faults);
 
@@ -12,9 +12,10 @@ const limitMilliseconds = 8_000;
 /** The number of concurrent faults; they mostly wait. */
 const atOnce = 3;
 
-export const faultsCell: Cell = {
+export const faultsCell: MeasuredCell = {
   id: 'faults',
-  subjects: defaultPools.map(({ name }) => name),
+  subjects: namesOf(defaultPools),
+  whole: 'each fault ends a process',
   expectedMilliseconds: 5_000,
   limitMilliseconds: 60_000,
   async measure(subject) {

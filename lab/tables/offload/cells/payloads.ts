@@ -1,44 +1,49 @@
-/** Tasks that carry a payload there and back, on a thread for each core, in each condition. */
+/** Tasks that carry a payload there and back, on a thread for each core. */
 import { availableParallelism } from 'node:os';
-import { begin, type Condition, conditions } from '../../../harness/condition.js';
-import type { Cell } from '../../../harness/table.js';
-import { bestPools, poolNamed } from '../subjects/index.js';
-import { closedLoop } from '../workloads/closed-loop.js';
-import { payloads } from '../workloads/lanes.js';
-import { samplesOf } from '../workloads/throughput.js';
-import { withPool } from './with-pool.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { MeasuredCell, Row } from '../../../harness/table.js';
+import { barePostMessage, bestPools, namesOf, poolNamed } from '../subjects/index.js';
+import { isLoopWanted, serveLoops } from '../workloads/closed-loop.js';
+import { type Payload, payloads } from '../workloads/lanes.js';
 
-export function payloadMeasure(payload: string, condition: Condition): string {
-  return `${payload}, ${condition}`;
-}
+const kinds = Object.entries(payloads);
 
-export const payloadCells: readonly Cell[] = Object.entries(payloads).map(([kind, ofKind]) => ({
+export const payloadCells: readonly MeasuredCell[] = kinds.map(([kind, ofKind]) => ({
   id: `tasks with ${kind}`,
-  subjects: bestPools.map(({ name }) => name),
-  expectedMilliseconds: 1_500,
-  async measure(name, { warmupMilliseconds, measureMilliseconds }, isWanted) {
-    const samples: Record<string, readonly number[]> = {};
-    await withPool(poolNamed(name), { threads: availableParallelism() }, async (pool) => {
-      for (const condition of conditions) {
-        const running = await begin(condition);
-        try {
-          for (const [payload, { inFlight, lane }] of Object.entries(ofKind)) {
-            const measure = payloadMeasure(payload, condition);
-            if (!isWanted(measure)) continue;
-            const lanes = Array.from({ length: inFlight }, () => lane(pool));
-            const isFirst = Object.keys(samples).length === 0;
-            const found = await closedLoop(lanes, {
-              warmUpMilliseconds: warmupMilliseconds * (isFirst ? 2 : 0.5),
-              samples: 3,
-              sampleMilliseconds: measureMilliseconds / 4,
-            });
-            Object.assign(samples, samplesOf(measure, found));
-          }
-        } finally {
-          await running.end();
-        }
-      }
-    });
-    return { ok: true, samples };
+  subjects: namesOf(bestPools),
+  sliceMilliseconds: 40,
+  expectedMilliseconds: 1_000,
+  async measure(name, lab) {
+    const pool = await poolNamed(name).open({ threads: availableParallelism() });
+    const loops = Object.entries(ofKind)
+      .filter(([measure]) => isLoopWanted(lab, measure))
+      .map(([measure, { inFlight, lane }]) => {
+        const lanes = Array.from({ length: inFlight }, () => lane(pool));
+        return { measure, condition: 'quiet', lanes } as const;
+      });
+    await serveLoops(loops, lab);
+    return { ok: true, samples: {} };
   },
 }));
+
+export const payloadRows: readonly Row[] = kinds.flatMap(([kind, ofKind]) =>
+  Object.entries(ofKind).map(([measure, payload]) => rowOf(kind, measure, payload)),
+);
+
+function rowOf(kind: string, measure: string, { inFlight }: Payload): Row {
+  return {
+    row: `${measure}, there and back`,
+    cell: `tasks with ${kind}`,
+    measure,
+    processorTime: processorTimeOf(measure),
+    unit: 'tasks/s',
+    better: 'higher',
+    floor: barePostMessage.name,
+    about: `A task receives ${measure} and returns it; ${inFlight} in flight, on a thread per core.`,
+    matrix: {
+      title: 'Tasks that carry something there and back',
+      block: 'tasks/s, all cores, quiet',
+      column: `${measure}; ${inFlight} in flight`,
+    },
+  };
+}

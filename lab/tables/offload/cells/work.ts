@@ -1,118 +1,105 @@
 /**
- * Tasks that take time, on a thread for each core, in each condition. Some only compute, others also await, as most
- * tasks that read something do.
+ * Tasks that take time, on a thread for each core: some compute, some also await, as most tasks that read something do,
+ * and some block their thread.
  *
- * Invariant: a task is a number of turns, not a time, so that two threads on one core do not seem to do it twice as
- * fast; the number is the same for every subject.
+ * Invariant: a task that computes is a number of turns, not a time, so that two threads on one core do not seem to do it
+ * twice as fast; the number is the same for every subject.
  */
 import { availableParallelism } from 'node:os';
-import { begin, type Condition, conditions } from '../../../harness/condition.js';
-import type { Budget, Cell } from '../../../harness/table.js';
-import { mainThreadAlone, measureMainThread } from '../floors/main-thread-alone.js';
-import { measureThreadsAlone, threadsAlone } from '../floors/threads-alone.js';
-import type { OpenPool } from '../subject.js';
-import { bestPools, poolNamed } from '../subjects/index.js';
+import { type Condition, conditionWords } from '../../../harness/condition.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { MeasuredCell, Row, Slice } from '../../../harness/table.js';
+import mainThreadAlone from '../floors/main-thread-alone.js';
+import { startThreads, threadsAlone } from '../floors/threads-alone.js';
+import type { OpenPool, TaskName } from '../subject.js';
+import { barePostMessage, bestPools, namesOf, poolNamed } from '../subjects/index.js';
 import { spin } from '../tasks/functions.js';
-import type { Lane } from '../workloads/closed-loop.js';
-import { endlessLoop } from '../workloads/endless-loop.js';
-import { samplesOf } from '../workloads/throughput.js';
-import { turnsPerMicrosecond } from '../workloads/turns.js';
-import { withPool } from './with-pool.js';
+import { isLoopWanted, type Lane, serveLoops } from '../workloads/closed-loop.js';
+import { openPools } from '../workloads/open-pools.js';
+import { turnsIn } from '../workloads/turns.js';
 
-export const kinds = ['compute', 'also await'] as const;
-export type Kind = (typeof kinds)[number];
-
-/** By name, in microseconds. */
-export const lengths = { '20 µs': 20, '100 µs': 100, '1 ms': 1_000, '10 ms': 10_000 } as const;
-export type Length = keyof typeof lengths;
-
-/** With few tasks in flight, the threads wait for the main thread to send more. */
-export const depths = [4, 16, 64] as const;
-
-export function workMeasure(depth: number, condition: Condition): string {
-  return `${depth} in flight, ${condition}`;
+interface Work {
+  readonly words: string;
+  readonly task: TaskName;
+  /** Of a task that blocks it is the time, of others about the time. */
+  readonly microseconds: number;
 }
 
-export function workCellId(kind: Kind, length: Length): string {
-  return `tasks of ${length} that ${kind}`;
-}
+const works: readonly Work[] = [
+  { words: 'compute for 20 µs', task: 'spin', microseconds: 20 },
+  { words: 'compute for 100 µs', task: 'spin', microseconds: 100 },
+  { words: 'compute for 1 ms', task: 'spin', microseconds: 1_000 },
+  { words: 'compute for 100 µs and await', task: 'spinAwaiting', microseconds: 100 },
+  { words: 'block for 1 ms', task: 'block', microseconds: 1_000 },
+];
+const conditions = ['quiet', 'all cores busy'] as const;
+const inFlight = 16;
 
-/** The minimum number of tasks per thread in a sample. */
-const fewestTasks = 10;
-
-export const workCells: readonly Cell[] = kinds.flatMap((kind) =>
-  (Object.keys(lengths) as Length[]).map((length) => workCell(kind, length)),
+/** Without other programs, pools whose threads block do not differ. */
+const all = conditions.flatMap((condition) =>
+  works
+    .filter(({ task }) => task !== 'block' || condition !== 'quiet')
+    .map((work) => ({ ...work, condition, measure: `${work.words}, ${condition}` })),
 );
 
-function workCell(kind: Kind, length: Length): Cell {
-  const floors = kind === 'compute' ? [threadsAlone, mainThreadAlone] : [];
-  return {
-    id: workCellId(kind, length),
-    subjects: [...bestPools, ...floors].map(({ name }) => name),
-    expectedMilliseconds: 1_200,
-    async measure(name, budget, isWanted) {
-      const threads = availableParallelism();
-      const turns = 2 * Math.round((turnsPerMicrosecond() * lengths[length]) / 2);
-      const sampleMilliseconds = sampleOf(budget, lengths[length]);
-      const samples: Record<string, readonly number[]> = {};
+export const workCell: MeasuredCell = {
+  id: 'tasks that take time',
+  subjects: namesOf([...bestPools, threadsAlone, mainThreadAlone]),
+  sliceMilliseconds: 50,
+  expectedMilliseconds: 1_500,
+  async measure(name, lab) {
+    const wanted = all.filter(({ measure }) => isLoopWanted(lab, measure));
+    if (name === threadsAlone.name) {
+      const measured = startThreads(availableParallelism());
+      const computing = wanted.filter(({ task }) => task === 'spin');
+      const slices = computing.map(({ measure, condition, microseconds }): Slice => {
+        const turns = turnsIn(microseconds);
+        return { name: measure, condition, run: (time) => measured(measure, turns, time) };
+      });
+      for (const slice of slices) await slice.run(50);
+      await lab.serve(slices);
+    } else {
+      const poolOf = openPools(poolNamed(name));
+      const loops = wanted.map(async ({ measure, condition, ...work }) => {
+        const pool = await poolOf(availableParallelism(), condition);
+        return { measure, condition, lanes: lanesOf(pool, work) };
+      });
+      await serveLoops(await Promise.all(loops), lab);
+    }
+    return { ok: true, samples: {} };
+  },
+};
 
-      /** `measure` measures with the given number of tasks in flight, and returns nothing for others. */
-      const inEach = async (
-        measure: (depthsWanted: readonly number[]) => ReturnType<typeof endlessLoop>,
-      ) => {
-        for (const condition of conditions) {
-          const wanted = depths.filter((depth) => isWanted(workMeasure(depth, condition)));
-          if (wanted.length === 0) continue;
-          const running = await begin(condition);
-          try {
-            for (const [depth, found] of await measure(wanted)) {
-              Object.assign(samples, samplesOf(workMeasure(depth, condition), found));
-            }
-          } finally {
-            await running.end();
-          }
-        }
-      };
-      const alone = (perSecond: () => Promise<number> | number) =>
-        inEach(async (wanted) => {
-          const found = { perSecond: [await perSecond()], processorTime: [] };
-          return new Map(wanted.map((depth) => [depth, found]));
-        });
+export const workRows: readonly Row[] = all.map(({ measure, condition, words, task }) => ({
+  row: `tasks that ${measure}`,
+  cell: workCell.id,
+  measure,
+  processorTime: processorTimeOf(measure),
+  unit: 'tasks/s',
+  better: 'higher',
+  subjects: workCell.subjects.filter((name) => task === 'spin' || name !== threadsAlone.name),
+  floor: task === 'spin' ? threadsAlone.name : barePostMessage.name,
+  about: aboutOf(words, condition),
+  matrix: { title: 'Tasks that take time', block: `tasks/s, ${condition}`, column: words },
+}));
 
-      if (name === mainThreadAlone.name) {
-        await alone(() => measureMainThread(turns, sampleMilliseconds));
-      } else if (name === threadsAlone.name) {
-        const order = { warmUp: budget.warmupMilliseconds / 4, sample: sampleMilliseconds };
-        await alone(() => measureThreadsAlone(threads, turns, order));
-      } else {
-        await withPool(poolNamed(name), { threads }, async (pool) => {
-          const lane = laneMaker(pool, kind, turns);
-          const warmUpMilliseconds = budget.warmupMilliseconds / 3;
-          // Warms up the pool and the engine.
-          const warmUp = { depths: [4], warmUpMilliseconds: budget.warmupMilliseconds };
-          await endlessLoop(lane, { ...warmUp, sampleMilliseconds: 1 });
-          await inEach((wanted) =>
-            endlessLoop(lane, { depths: wanted, warmUpMilliseconds, sampleMilliseconds }),
-          );
-        });
-      }
-      return { ok: true, samples };
-    },
-  };
+function aboutOf(words: string, condition: Condition): string {
+  return `Tasks that ${words}, ${inFlight} in flight, on a thread per core. ${conditionWords[condition]}`;
 }
 
-function sampleOf({ measureMilliseconds }: Budget, microseconds: number): number {
-  return Math.max(measureMilliseconds / 2, (fewestTasks * microseconds) / 1_000);
-}
-
-function laneMaker(pool: OpenPool, kind: Kind, turns: number): () => Lane {
-  const half = spin(turns / 2);
-  const task = kind === 'compute' ? 'spin' : 'spinAwaiting';
-  const expected = kind === 'compute' ? spin(turns) : half + half;
-  return () => ({
-    ask: () => pool.run(task, turns),
+function lanesOf(pool: OpenPool, { task, microseconds }: Omit<Work, 'words'>): readonly Lane[] {
+  const [given, expected] = taskOf(task, microseconds);
+  return Array.from({ length: inFlight }, () => ({
+    ask: () => pool.run(task, given),
     check(answer) {
       if (answer !== expected) throw new Error(`answered ${String(answer)} for ${expected}`);
     },
-  });
+  }));
+}
+
+/** What the task is given, and its answer. */
+function taskOf(task: TaskName, microseconds: number): readonly [number, number] {
+  if (task === 'block') return [microseconds / 1_000, microseconds / 1_000];
+  const turns = turnsIn(microseconds);
+  return [turns, task === 'spin' ? spin(turns) : 2 * spin(turns / 2)];
 }

@@ -1,21 +1,17 @@
-/** The same work on the main thread alone, which a pool must beat. */
-import type { Subject } from '../../../harness/table.js';
-import { spin } from '../tasks/functions.js';
+import type { PoolSubject, TaskName } from '../subject.js';
 
-export const mainThreadAlone: Subject = {
+const floor: PoolSubject = {
   name: 'main thread alone',
   role: 'floor',
   note: 'The main thread does one task after the other. If a pool is slower, such tasks are not worth offloading.',
+  async open() {
+    const functions = await import('../tasks/index.js');
+    const tasks = functions as unknown as Record<TaskName, (given: unknown) => unknown>;
+    return {
+      run: async (task, given) => tasks[task](given),
+      end: async () => {},
+    };
+  },
 };
 
-/** Tasks per second. */
-export function measureMainThread(turns: number, milliseconds: number): number {
-  spin(turns);
-  const startedAt = performance.now();
-  let done = 0;
-  do {
-    spin(turns);
-    done += 1;
-  } while (performance.now() - startedAt < milliseconds);
-  return (1_000 * done) / (performance.now() - startedAt);
-}
+export default floor;

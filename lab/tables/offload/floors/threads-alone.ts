@@ -1,7 +1,8 @@
 /** The same work on a thread per core, each independently: no task is handed over, so no pool can be faster. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Subject } from '../../../harness/table.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { Samples, Subject } from '../../../harness/table.js';
 
 export const threadsAlone: Subject = {
   name: 'threads alone',
@@ -9,36 +10,41 @@ export const threadsAlone: Subject = {
   note: 'A thread per core works independently; no task is handed over.',
 };
 
-/** The data that a thread starts with: it counts its completed work in its word. */
+/** The data that a thread starts with. */
 export interface ThreadAlone {
-  readonly counts: Int32Array<SharedArrayBuffer>;
-  readonly word: number;
-  readonly turns: number;
+  /** The first is the number of turns of a task, or 0 while the threads sleep. */
+  readonly words: Int32Array<SharedArrayBuffer>;
+  /** The index of the word in which the thread counts its completed tasks. */
+  readonly counted: number;
 }
 
 const program = new URL('../workers/alone.js', import.meta.url);
 /** Words far enough apart that they share no cache line. */
 const wordsApart = 32;
 
-/** Completed work per second, of all threads together. */
-export async function measureThreadsAlone(
-  threads: number,
-  turns: number,
-  { warmUp, sample }: { readonly warmUp: number; readonly sample: number },
-): Promise<number> {
-  const counts = new Int32Array(new SharedArrayBuffer(4 * wordsApart * threads));
-  const workers = Array.from({ length: threads }, (_, index) => {
-    const workerData: ThreadAlone = { counts, word: index * wordsApart, turns };
-    return new Worker(program, { workerData });
-  });
-  const done = () =>
-    workers.reduce((sum, _, index) => sum + Atomics.load(counts, index * wordsApart), 0);
-  while (workers.some((_, index) => Atomics.load(counts, index * wordsApart) === 0)) await pause(1);
-  await pause(warmUp);
-  const before = done();
-  const startedAt = performance.now();
-  await pause(sample);
-  const perSecond = (1_000 * (done() - before)) / (performance.now() - startedAt);
-  await Promise.all(workers.map((worker) => worker.terminate()));
-  return perSecond;
+/** Starts the threads. Returns what measures tasks of `turns` turns. */
+export function startThreads(threads: number) {
+  const words = new Int32Array(new SharedArrayBuffer(4 * wordsApart * (threads + 1)));
+  const counters = Array.from({ length: threads }, (_, index) => wordsApart * (index + 1));
+  for (const counted of counters) {
+    new Worker(program, { workerData: { words, counted } satisfies ThreadAlone });
+  }
+  const done = () => counters.reduce((sum, counted) => sum + Atomics.load(words, counted), 0);
+  return async (measure: string, turns: number, milliseconds: number): Promise<Samples> => {
+    const before = done();
+    const usedBefore = process.cpuUsage();
+    const startedAt = performance.now();
+    Atomics.store(words, 0, turns);
+    Atomics.notify(words, 0);
+    do await pause(milliseconds);
+    while (done() === before);
+    const tasks = done() - before;
+    const elapsed = performance.now() - startedAt;
+    const { user, system } = process.cpuUsage(usedBefore);
+    Atomics.store(words, 0, 0);
+    return {
+      [measure]: (1_000 * tasks) / elapsed,
+      [processorTimeOf(measure)]: (user + system) / tasks,
+    };
+  };
 }

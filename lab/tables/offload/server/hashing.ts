@@ -1,7 +1,7 @@
 /** The ways in which the document's route can hash a password, by the subject's name. */
 import { availableParallelism } from 'node:os';
 import type { Subject } from '../../../harness/table.js';
-import { defaultPools, politePools, poolNamed } from '../subjects/index.js';
+import { poolNamed } from '../subjects/index.js';
 
 export type Hash = () => string | PromiseLike<unknown>;
 
@@ -25,11 +25,8 @@ export const native: Subject = {
   note: 'Another implementation, in Rust; its hash is asynchronous.',
 };
 
-export const hashing: readonly Subject[] = [sync, async, ...defaultPools, ...politePools, native];
-
+export const hashBytes = 60;
 const password = 'secret';
-/** The cost in the document. */
-export const publishedCost = 10;
 
 const withoutPool: Readonly<Record<string, (cost: number) => Promise<Hash>>> = {
   async [sync.name](cost) {

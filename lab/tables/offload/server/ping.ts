@@ -5,7 +5,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const everyMilliseconds = 20;
+const everyMilliseconds = 10;
 
 /** Sends requests until `load` has ended. Returns their times in milliseconds. */
 export async function pingDuring(url: string, load: Promise<unknown>): Promise<number[]> {
@@ -18,7 +18,7 @@ export async function pingDuring(url: string, load: Promise<unknown>): Promise<n
   const startedAt = performance.now();
   for (let due = startedAt; !isOver; due += everyMilliseconds) {
     await pause(Math.max(0, due - performance.now()));
-    answered.push(ping(`${url}/ping`, agent, due));
+    answered.push(ping(url, agent, due));
   }
   await over;
   const latencies = await Promise.all(answered);

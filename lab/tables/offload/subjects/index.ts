@@ -2,7 +2,9 @@
  * Every pool of the table, in the order of the report: ours, then the peers. To add a peer, add a file to this folder,
  * a module in `workers/` and an entry here.
  */
-import bare from '../floors/bare-post-message.js';
+import type { Subject } from '../../../harness/table.js';
+import barePostMessage from '../floors/bare-post-message.js';
+import mainThreadAlone from '../floors/main-thread-alone.js';
 import type { PoolSubject } from '../subject.js';
 import piscina from './piscina.js';
 import piscinaNice from './piscina-nice.js';
@@ -14,9 +16,9 @@ import tinypool from './tinypool.js';
 import tinypool16 from './tinypool-16.js';
 import workerpool from './workerpool.js';
 
-/** One message per task, without a pool. */
-export const barePostMessage = bare;
+export { barePostMessage };
 
+/** In the documented defaults and in the fastest documented setting; and messages without a pool. */
 export const pools: readonly PoolSubject[] = [
   pointsman,
   piscina,
@@ -28,31 +30,31 @@ export const pools: readonly PoolSubject[] = [
   barePostMessage,
 ];
 
-/** The pools that by default send a thread one task at a time, in both settings. */
-export const headlinePools = [pointsman, piscina, piscinaTuned, tinypool, tinypool16, workerpool];
-
-/** Each in its best documented setting, and the most popular one with its defaults. */
-export const bestPools: readonly PoolSubject[] = [
-  pointsman,
-  piscina,
-  piscinaTuned,
-  tinypool16,
-  workerpool,
-  poolifier,
-  barePostMessage,
-];
+/** Each in its fastest documented setting, and the most popular one with its defaults. */
+export const bestPools = pools.filter((pool) => pool !== tinypool);
 
 /** For threads that compete with the main thread for a core: theirs have a lower priority. */
-export const politePools = [pointsmanNice, piscinaNice];
+export const politePools: readonly PoolSubject[] = [pointsmanNice, piscinaNice];
 
 /** In their documented defaults. */
-export const defaultPools = [pointsman, piscina, tinypool, workerpool, poolifier];
+export const defaultPools: readonly PoolSubject[] = [
+  pointsman,
+  piscina,
+  tinypool,
+  workerpool,
+  poolifier,
+];
+
+export function namesOf(subjects: readonly Subject[]): readonly string[] {
+  return subjects.map(({ name }) => name);
+}
 
 export function poolNamed(name: string): PoolSubject {
-  const found = [...pools, ...politePools].find((pool) => pool.name === name);
+  const all = [...pools, ...politePools, mainThreadAlone];
+  const found = all.find((pool) => pool.name === name);
   if (!found) {
-    const names = pools.map((pool) => pool.name).join(', ');
-    throw new RangeError(`subject ${JSON.stringify(name)}: expected one of ${names}`);
+    const known = namesOf(all).join(', ');
+    throw new RangeError(`subject ${JSON.stringify(name)}: expected one of ${known}`);
   }
   return found;
 }

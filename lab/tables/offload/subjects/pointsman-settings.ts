@@ -9,6 +9,7 @@ export async function openPointsman(
   const pool = new Pool<typeof import('../workers/pointsman.js')>({
     module: new URL('../workers/pointsman.js', import.meta.url),
     threads,
+    minThreads: threads,
     ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
     ...(maxWaiting === undefined ? {} : { maxWaiting, whenFull: 'reject' }),
     ...setting,

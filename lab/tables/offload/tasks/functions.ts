@@ -29,6 +29,14 @@ export async function spinAwaiting(turns: number): Promise<number> {
   return first + spin(turns / 2);
 }
 
+const never = new Int32Array(new SharedArrayBuffer(4));
+
+/** Blocks the thread without using the processor, as a synchronous read or a child process does. */
+export function block(milliseconds: number): number {
+  Atomics.wait(never, 0, 0, milliseconds);
+  return milliseconds;
+}
+
 let bcrypt: typeof import('bcrypt') | undefined;
 
 /** The function of the published document. */

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { closedLoop, type Lane } from './closed-loop.js';
+import { type Lane, sliceOf } from './closed-loop.js';
 
-const order = { warmUpMilliseconds: 1, samples: 3, sampleMilliseconds: 1 };
+const loop = { measure: 'tasks', condition: 'quiet' } as const;
 
-describe('a closed loop', () => {
-  it('keeps one task in each lane, and returns a figure for each sample', async () => {
+describe('a slice of a closed loop', () => {
+  it('keeps one task in each lane, and returns the rate and the processor time of a task', async () => {
     let underWay = 0;
     let most = 0;
+    let asked = 0;
     const lane = (): Lane => ({
       async ask() {
+        asked += 1;
         underWay += 1;
         most = Math.max(most, underWay);
         await undefined;
@@ -16,10 +18,11 @@ describe('a closed loop', () => {
       },
       check() {},
     });
-    const { perSecond, processorTime } = await closedLoop([lane(), lane(), lane()], order);
-    expect(perSecond.every((value) => value > 0)).toBe(true);
-    expect(perSecond.length).toBeGreaterThan(0);
-    expect(processorTime.length).toBe(perSecond.length);
+    const slice = sliceOf({ ...loop, lanes: [lane(), lane(), lane()] });
+    const samples = await slice.run(1);
+    expect(samples.tasks).toBeGreaterThan(0);
+    expect(samples['tasks, processor time']).toBeGreaterThanOrEqual(0);
+    expect(asked).toBe(6);
     expect(most).toBe(3);
     expect(underWay).toBe(0);
   });
@@ -31,6 +34,6 @@ describe('a closed loop', () => {
         if (answer !== 2) throw new Error('answered 1 for 2');
       },
     };
-    await expect(closedLoop([lane], order)).rejects.toThrow('answered 1 for 2');
+    await expect(sliceOf({ ...loop, lanes: [lane] }).run(1)).rejects.toThrow('answered 1 for 2');
   });
 });

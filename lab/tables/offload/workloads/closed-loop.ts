@@ -1,11 +1,12 @@
 /**
  * Tasks in a closed loop: a fixed number in flight, each followed by the next.
  *
- * Invariant: a sample is a number of tasks, all answered and checked, over their total time. It is at least `rounds`
- * times the number in flight, so filling and draining the pool count little.
+ * Invariant: a slice is a number of tasks, all answered and checked, over their total time. It is at least `rounds` times
+ * the number in flight, so filling and draining the pool count little.
  */
-
-import { type Throughput, usedMicroseconds } from './throughput.js';
+import type { Condition } from '../../../harness/condition.js';
+import { processorTimeOf } from '../../../harness/sample.js';
+import type { Lab, Samples, Slice } from '../../../harness/table.js';
 
 /** A place in the loop: it sends a task, and checks the answer before it sends the next. */
 export interface Lane {
@@ -14,45 +15,61 @@ export interface Lane {
   check(answer: unknown): void;
 }
 
-export interface LoopOrder {
-  readonly warmUpMilliseconds: number;
-  readonly samples: number;
-  readonly sampleMilliseconds: number;
+export interface Loop {
+  /** The measure of its tasks per second; `processorTimeOf` it is that of the microseconds of a task. */
+  readonly measure: string;
+  readonly condition: Condition;
+  readonly lanes: readonly Lane[];
 }
 
 const rounds = 2;
-/**
- * If the minimum number of tasks takes longer than a sample, sampling ends after this multiple of the time, with fewer
- * samples.
- */
-const mostOverrun = 3;
+/** Processor time of all loops together, and at least of each, because a wait compiles nothing. */
+const warmUpMicroseconds = { together: 400_000, each: 100_000 };
+/** Of a loop whose tasks hardly use the processor. */
+const mostWarmUpMilliseconds = 1_000;
 
-export async function closedLoop(lanes: readonly Lane[], order: LoopOrder): Promise<Throughput> {
-  const { warmUpMilliseconds, samples, sampleMilliseconds } = order;
-  const warmUpEnds = performance.now() + warmUpMilliseconds;
+export function isLoopWanted(lab: Lab, measure: string): boolean {
+  return lab.isWanted(measure) || lab.isWanted(processorTimeOf(measure));
+}
+
+/** Warms up the loops, and serves a slice of each. */
+export async function serveLoops(loops: readonly Loop[], lab: Lab): Promise<void> {
+  const slices = loops.map(sliceOf);
+  const { together, each } = warmUpMicroseconds;
+  for (const slice of slices) {
+    const enough = usedMicroseconds() + Math.max(each, together / slices.length);
+    const latest = performance.now() + mostWarmUpMilliseconds;
+    do await slice.run(10);
+    while (usedMicroseconds() < enough && performance.now() < latest);
+  }
+  await lab.serve(slices);
+}
+
+export function sliceOf({ measure, condition, lanes }: Loop): Slice {
   let perMillisecond = 0;
-  const sample = async (milliseconds: number) => {
-    const tasks = Math.max(rounds * lanes.length, Math.ceil(perMillisecond * milliseconds));
-    const usedBefore = usedMicroseconds();
-    const startedAt = performance.now();
-    await perform(lanes, tasks);
-    perMillisecond = tasks / (performance.now() - startedAt);
-    const used = (usedMicroseconds() - usedBefore) / tasks;
-    await toEventLoop();
-    return { perSecond: perMillisecond * 1_000, used };
+  return {
+    name: measure,
+    condition,
+    async run(milliseconds): Promise<Samples> {
+      const tasks = Math.max(rounds * lanes.length, Math.ceil(perMillisecond * milliseconds));
+      const usedBefore = usedMicroseconds();
+      const startedAt = performance.now();
+      await perform(lanes, tasks);
+      perMillisecond = tasks / (performance.now() - startedAt);
+      const used = usedMicroseconds() - usedBefore;
+      await toEventLoop();
+      return {
+        [measure]: perMillisecond * 1_000,
+        [processorTimeOf(measure)]: used / tasks,
+      };
+    },
   };
-  do await sample(Math.min(10, sampleMilliseconds));
-  while (performance.now() < warmUpEnds);
+}
 
-  const perSecond: number[] = [];
-  const processorTime: number[] = [];
-  const latest = performance.now() + mostOverrun * samples * sampleMilliseconds;
-  do {
-    const found = await sample(sampleMilliseconds);
-    perSecond.push(found.perSecond);
-    processorTime.push(found.used);
-  } while (perSecond.length < samples && performance.now() < latest);
-  return { perSecond, processorTime };
+/** Of this process with all its threads so far. */
+function usedMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {

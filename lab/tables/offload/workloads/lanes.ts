@@ -137,7 +137,7 @@ const accented = 'Les aiguillages sont réglés; der Zug fährt über die Brück
 export const numberLanes = (pool: OpenPool, inFlight: number): Lane[] =>
   Array.from({ length: inFlight }, () => number(pool));
 
-interface Payload {
+export interface Payload {
   /** The number of tasks in flight at any time. */
   readonly inFlight: number;
   readonly lane: LaneMaker;
@@ -145,24 +145,16 @@ interface Payload {
 
 /** By kind, each of which is a cell, and by name. */
 export const payloads: Readonly<Record<string, Readonly<Record<string, Payload>>>> = {
-  bytes: {
+  'up to 64 kB': {
     '1 kB of bytes': { inFlight: 16, lane: marked(kilobyte) },
-    '64 kB of bytes': { inFlight: 4, lane: marked(64 * kilobyte) },
-  },
-  text: {
     '1 kB of text': { inFlight: 16, lane: text(plain, kilobyte) },
-    '1 kB of text with accents': { inFlight: 16, lane: text(accented, kilobyte) },
-    '64 kB of text': { inFlight: 4, lane: text(plain, 64 * kilobyte) },
-    '64 kB of text with accents': { inFlight: 4, lane: text(accented, 64 * kilobyte) },
-  },
-  'a megabyte of text': {
-    '1 MB of text': { inFlight: 2, lane: text(plain, megabyte) },
-  },
-  objects: {
     '1 kB of objects': { inFlight: 16, lane: records(1) },
+    '64 kB of bytes': { inFlight: 4, lane: marked(64 * kilobyte) },
+    '64 kB of text with accents': { inFlight: 4, lane: text(accented, 64 * kilobyte) },
     '64 kB of objects': { inFlight: 4, lane: records(64) },
   },
   'a megabyte': {
+    '1 MB of text': { inFlight: 2, lane: text(plain, megabyte) },
     '1 MB of bytes, cloned': { inFlight: 4, lane: marked(megabyte) },
     '1 MB of bytes, transferred': { inFlight: 4, lane: moved },
     '1 MB of shared memory': { inFlight: 16, lane: shared },

@@ -15,16 +15,19 @@ export function findTurnsPerMicrosecond(): void {
   process.env[variable] = String(calibrated());
 }
 
-export function turnsPerMicrosecond(): number {
-  return Number(process.env[variable]) || calibrated();
+/** An even number, so that a task can do half of it twice. */
+export function turnsIn(microseconds: number): number {
+  if (process.env[variable] === undefined) findTurnsPerMicrosecond();
+  return 2 * Math.round((Number(process.env[variable]) * microseconds) / 2);
 }
 
-/** Disturbances only make a pass longer, so the fastest counts; the first passes compile. */
+/** By processor time, which other programs hardly change. The fastest pass counts; the first ones compile. */
 function calibrated(): number {
   const microseconds = Array.from({ length: passes }, () => {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     spin(turnsPerPass);
-    return 1_000 * (performance.now() - startedAt);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
   });
   return turnsPerPass / Math.min(...microseconds);
 }

@@ -1,7 +1,6 @@
 /**
  * The cells that run in a process of their own: their subjects, floors and workloads. All run in the lab's own Node,
- * those of queues in other runtimes too. Workloads of the same subjects share a process, so that a round over all
- * subjects stays short.
+ * those of queues in other runtimes too.
  */
 import bareCounter from '../floors/bare-counter.js';
 import barePromises from '../floors/bare-promises.js';
@@ -14,27 +13,19 @@ import { abortedPermits, abortedRuns } from '../workloads/aborted.js';
 import { documentAwaited } from '../workloads/awaited.js';
 import { contendedByOne, contendedByTen } from '../workloads/contended.js';
 import { deepQueue } from '../workloads/deep.js';
-import { queueOf } from '../workloads/depth.js';
-import { runQueued, runSerial, runTen } from '../workloads/run.js';
+import { queueOfTen } from '../workloads/depth.js';
+import { runQueued, runSerial } from '../workloads/run.js';
 import { triedFirst, uncontended } from '../workloads/uncontended.js';
 import { enterWithPermit, enterWithRun } from './checks.js';
 import { type InProcess, inProcessCell } from './in-process.js';
 
-// Five workloads share the time, and none is meaningful before the engine has compiled its loop.
 const waiting: InProcess<PermitForm> = {
   id: 'waiting',
   limit: 1,
-  longer: 4,
   floor: barePromises,
   form: ({ permits }) => permits,
   enter: enterWithPermit,
-  workloads: {
-    documentAwaited,
-    contendedByOne,
-    queueOf10: queueOf(10),
-    queueOf100: queueOf(100),
-    queueOf5000: queueOf(5_000),
-  },
+  workloads: { documentAwaited, contendedByOne, queueOfTen },
 };
 
 export const waitingCell = inProcessCell(waiting);
@@ -75,7 +66,6 @@ export const triedFirstCell = inProcessCell<With<PermitForm, 'tryAcquire'>>({
 export const deepCell = inProcessCell<PermitForm>({
   id: 'deep',
   limit: 1,
-  longer: 2,
   floor: barePromises,
   form: ({ permits }) => permits,
   enter: enterWithPermit,
@@ -87,7 +77,6 @@ export const abortedCell = inProcessCell<
 >({
   id: 'aborted',
   limit: 1,
-  longer: 2,
   floor: promisesWithListeners,
   form: ({ permits, run }) => {
     if (has(permits, 'acquireWithSignal')) return permits;
@@ -102,22 +91,12 @@ export const abortedCell = inProcessCell<
 });
 
 // A queue that calls the next function from the end of the previous one is fast but loses the caller's
-// AsyncLocalStorage context; these two cells detect it.
+// AsyncLocalStorage context; this cell detects it.
 export const runCell = inProcessCell<RunForm>({
   id: 'run',
   limit: 1,
-  longer: 1.5,
   floor: calledDirectly,
   form: ({ run }) => run,
   enter: enterWithRun,
   workloads: { runSerial, runQueued },
-});
-
-export const runTenCell = inProcessCell<RunForm>({
-  id: 'run-10',
-  limit: 10,
-  floor: calledDirectly,
-  form: ({ run }) => (run?.onlyOne ? undefined : run),
-  enter: enterWithRun,
-  workloads: { runTen },
 });

@@ -7,7 +7,6 @@ export default defineSubject({
   note: 'One key, so its limit is 1; maxPending is raised from its default of 1,000.',
   load: () => import('async-lock'),
   run: {
-    onlyOne: true,
     create: ({ default: AsyncLock }) => new AsyncLock({ maxPending: Number.POSITIVE_INFINITY }),
     run: (lock, work) => lock.acquire('key', work),
   },

@@ -8,7 +8,6 @@ export default defineSubject({
   note: 'Released by the function that acquire returns; in the document by the semaphore itself.',
   load: () => import('async-mutex'),
   permits: {
-    releasesOnce: true,
     create: ({ Semaphore }, limit): SemaphoreInterface => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, [, release]) => release(),

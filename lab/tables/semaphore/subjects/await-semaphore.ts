@@ -18,7 +18,6 @@ export default defineSubject({
   // Its types are its source, which this project's compiler settings reject.
   load: (): Promise<AwaitSemaphore> => import('await-semaphore' as string),
   permits: {
-    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, release) => release(),

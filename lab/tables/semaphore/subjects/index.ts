@@ -2,8 +2,8 @@
  * Every subject of the table, in the order of the report: ours, the peers of the published document, the other
  * semaphores and locks, those that only run a function, the floors.
  *
- * Not included: bottleneck (2 ms for each queued function), semaphore-promise (unmaintained and the slowest of its
- * kind) and packages published on JSR alone.
+ * Not included: bottleneck (2 ms for each queued function), packages with under 10,000 downloads a week that no
+ * published document names, and packages published on JSR alone.
  *
  * To add a peer, add a file to this folder and an entry here. The cells include it according to its forms; only the
  * document's cell names its subjects.
@@ -22,12 +22,10 @@ import asyncSema from './async-sema.js';
 import awaitSemaphore from './await-semaphore.js';
 import effect from './effect.js';
 import esToolkit from './es-toolkit.js';
-import esfxAsyncSemaphore from './esfx-async-semaphore.js';
 import fastq from './fastq.js';
 import henrygdQueue from './henrygd-queue.js';
 import henrygdQueueAsyncStorage from './henrygd-queue-async-storage.js';
 import henrygdSemaphore from './henrygd-semaphore.js';
-import matrixaiAsyncLocks from './matrixai-async-locks.js';
 import pLimit from './p-limit.js';
 import pQueue from './p-queue.js';
 import pointsman from './pointsman.js';
@@ -47,8 +45,6 @@ export const subjects: readonly SemaphoreSubject[] = [
   esToolkit,
   semaphoreAsyncAwait,
   radashi,
-  esfxAsyncSemaphore,
-  matrixaiAsyncLocks,
   rocicorpLock,
   sapphireAsyncQueue,
   henrygdQueue,

@@ -6,7 +6,6 @@ export default defineSubject({
   package: 'pointsman',
   load: () => import('pointsman'),
   permits: {
-    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, permit) => permit.release(),

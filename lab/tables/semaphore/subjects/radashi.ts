@@ -6,7 +6,6 @@ export default defineSubject({
   package: 'radashi',
   load: () => import('radashi'),
   permits: {
-    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, permit) => permit.release(),

@@ -7,14 +7,12 @@ export default defineSubject({
   note: 'A lock: its limit is 1.',
   load: () => import('@rocicorp/lock'),
   permits: {
-    releasesOnce: true,
     onlyOne: true,
     create: ({ Lock }) => new Lock(),
     acquire: (lock) => lock.lock(),
     release: (_, release) => release(),
   },
   run: {
-    onlyOne: true,
     create: ({ Lock }) => new Lock(),
     run: (lock, work) => lock.withLock(work),
   },

@@ -4,16 +4,20 @@ export default defineSubject({
   name: 'semaphore-async-await',
   role: 'peer',
   package: 'semaphore-async-await',
-  load: () => import('semaphore-async-await'),
+  load: async () => {
+    const { default: module } = await import('semaphore-async-await');
+    // Node gives a transpiled module as the default export, Bun that module's own default.
+    return module.default ?? module;
+  },
   permits: {
-    create: ({ default: { default: Semaphore } }, limit) => new Semaphore(limit),
+    create: (Semaphore, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (semaphore) => semaphore.release(),
     tryAcquire: (semaphore) => semaphore.tryAcquire() || undefined,
     acquireWithTimeout: (semaphore, milliseconds) => semaphore.waitFor(milliseconds),
   },
   run: {
-    create: ({ default: { default: Semaphore } }, limit) => new Semaphore(limit),
+    create: (Semaphore, limit) => new Semaphore(limit),
     run: (semaphore, work) => semaphore.execute(work),
   },
 });

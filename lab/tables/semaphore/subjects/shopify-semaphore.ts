@@ -7,7 +7,6 @@ export default defineSubject({
   note: 'The promise of its release is not awaited; its documentation calls that optional.',
   load: () => import('@shopify/semaphore'),
   permits: {
-    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, permit) => void permit.release(),

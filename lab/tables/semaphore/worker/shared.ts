@@ -18,7 +18,7 @@ export function sharedWorker(form: PermitForm, library: unknown) {
   async function acquire(): Promise<unknown> {
     if (form.acquireWithTimeout) return form.acquireWithTimeout(semaphore, patienceMilliseconds);
     if (form.acquireWithSignal) {
-      return form.acquireWithSignal(semaphore, AbortSignal.timeout(patienceMilliseconds), library);
+      return form.acquireWithSignal(semaphore, AbortSignal.timeout(patienceMilliseconds));
     }
     return form.acquire(semaphore);
   }

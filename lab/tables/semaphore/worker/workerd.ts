@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -21,6 +21,8 @@ export interface Server {
   readonly url: string;
   /** The output of workerd on its standard error so far. */
   words(): string;
+  /** Of all its threads so far, in microseconds. */
+  processorTime(): number;
   stop(): Promise<void>;
 }
 
@@ -52,7 +54,20 @@ export async function serve(
 
   const port = await Promise.race([listeningPort(child.stdio[3] as Readable), ended]);
   if (typeof port !== 'number') throw new Error(`workerd did not start: ${words.split('\n')[0]}`);
-  return { url: `http://127.0.0.1:${port}/`, words: () => words, stop };
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    words: () => words,
+    processorTime: () => processorTime(`/proc/${child.pid}/task`),
+    stop,
+  };
+}
+
+/** workerd starts and ends no threads while it serves, so the sum never decreases. */
+function processorTime(threads: string): number {
+  return readdirSync(threads).reduce((sum, thread) => {
+    const [nanoseconds] = readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ');
+    return sum + Number(nanoseconds) / 1_000;
+  }, 0);
 }
 
 /** workerd reports its port on its control pipe: a line of JSON. */

@@ -29,7 +29,7 @@ export function abortedPermits(
   async function givingUp(signal: AbortSignal): Promise<void> {
     let permit: unknown;
     try {
-      permit = await acquireWithSignal(semaphore, signal, library);
+      permit = await acquireWithSignal(semaphore, signal);
     } catch {
       counts.left += 1;
       return;

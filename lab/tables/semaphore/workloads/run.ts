@@ -1,13 +1,12 @@
 /**
- * `run(fn)`, which releases by itself, with one async function: one call after the other, 5,000 queued behind a limit
- * of 1, and 5,000 behind a limit of 10 with one `await` inside.
+ * `run(fn)`, which releases by itself, with one async function on a limit of 1: one call after the other, and 5,000
+ * queued. Functions on a limit of 10 are in the table `vocabulary`.
  */
 
 import { expectCount, type Workload } from '../../../harness/workload.js';
-import type { RunForm, Work } from '../subject.js';
+import type { RunForm } from '../subject.js';
 
 const calls = 5_000;
-const resolved = Promise.resolve();
 
 export function runSerial({ create, run }: RunForm, library: unknown): Workload {
   const runner = create(library, 1);
@@ -26,47 +25,20 @@ export function runSerial({ create, run }: RunForm, library: unknown): Workload 
   return { operations: calls, batch };
 }
 
-export function runQueued(form: RunForm, library: unknown): Workload {
-  let count = 0;
-
-  async function work(): Promise<void> {
-    count += 1;
-  }
-
-  return allAtOnce(form, library, 1, work, () => {
-    expectCount('functions run', count, calls);
-    count = 0;
-  });
-}
-
-export function runTen(form: RunForm, library: unknown): Workload {
-  let count = 0;
-
-  async function work(): Promise<void> {
-    await resolved;
-    count += 1;
-  }
-
-  return allAtOnce(form, library, 10, work, () => {
-    expectCount('functions run', count, calls);
-    count = 0;
-  });
-}
-
-function allAtOnce(
-  { create, run }: RunForm,
-  library: unknown,
-  limit: number,
-  work: Work,
-  check: () => void,
-): Workload {
+export function runQueued({ create, run }: RunForm, library: unknown): Workload {
   const results: Promise<unknown>[] = [];
+  let count = 0;
+
+  async function work(): Promise<void> {
+    count += 1;
+  }
 
   async function batch(): Promise<void> {
-    const runner = create(library, limit);
+    count = 0;
+    const runner = create(library, 1);
     for (let call = 0; call < calls; call++) results[call] = run(runner, work, library);
     await Promise.all(results);
-    check();
+    expectCount('functions run', count, calls);
   }
 
   return { operations: calls, batch };

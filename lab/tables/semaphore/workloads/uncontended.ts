@@ -6,9 +6,9 @@
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm, With } from '../subject.js';
 
-const awaitedPairs = 1_000;
-// Enough that a batch of synchronous pairs takes longer than the clock's resolution.
-const triedPairs = 20_000;
+// Enough that a batch takes much longer than the resolution of processor time.
+const awaitedPairs = 10_000;
+const triedPairs = 100_000;
 
 export function uncontended(form: PermitForm, library: unknown): Workload {
   const { create, acquire, release } = form;

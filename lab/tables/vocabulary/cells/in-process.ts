@@ -1,35 +1,34 @@
 /**
- * A cell that measures its subject in its own process: checks its promises, times its workloads, then checks for a
+ * A cell that measures its subject in its own process: checks its promises, serves its workloads, then checks for a
  * broken promise that other subjects keep.
  */
-import { sample } from '../../../harness/sample.js';
-import type { Budget, Cell, Measurement } from '../../../harness/table.js';
+import { serveWorkloads } from '../../../harness/sample.js';
+import type { Lab, MeasuredCell, Measurement } from '../../../harness/table.js';
 import type { Workload } from '../../../harness/workload.js';
 import type { VocabularySubject } from '../subject.js';
 import { subjectNamed, subjects } from '../subjects/index.js';
 
 export interface InProcess<Form> {
   readonly id: string;
-  /** The multiple of the usual budget that its samples need. */
-  readonly longer?: number;
   /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: VocabularySubject): Form | undefined;
   /** Throws if the subject does not do the work; not timed. */
   check?(form: Form, library: unknown): Promise<void>;
   /** Describes a promise that it breaks and others keep, if any; called last. */
   breaks?(form: Form, library: unknown): Promise<string | undefined>;
-  /** By measure. The workloads share the budget. */
+  /** By measure. */
   readonly workloads: Readonly<Record<string, (form: Form, library: unknown) => Workload>>;
 }
 
-/** The budget of a cell in a run that is not thorough. */
-const usualMilliseconds = 200;
+/** Of each workload. */
+const warmUpMilliseconds = 100;
 
-export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
-  const { id, longer = 1, form, check, breaks, workloads } = cell;
+export function inProcessCell<Form>(cell: InProcess<Form>): MeasuredCell {
+  const { id, form, check, breaks, workloads } = cell;
   const names = subjects.filter((subject) => form(subject) !== undefined).map(({ name }) => name);
+  const warmUp = warmUpMilliseconds * Object.keys(workloads).length;
 
-  async function measure(name: string, budget: Budget): Promise<Measurement> {
+  async function measure(name: string, lab: Lab): Promise<Measurement> {
     const subject = subjectNamed(name);
     const used = form(subject);
     if (used === undefined)
@@ -42,15 +41,12 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
       measure,
       prepare(used, library),
     ]);
-    const samples = await sample(Object.fromEntries(prepared), {
-      warmupMilliseconds: budget.warmupMilliseconds * longer,
-      measureMilliseconds: budget.measureMilliseconds * longer,
-    });
+    await serveWorkloads(Object.fromEntries(prepared), lab, warmUp);
     const unequal = await breaks?.(used, library);
-    return { ok: true, samples, ...(unequal === undefined ? {} : { note: unequal, unequal }) };
+    return { ok: true, samples: {}, ...(unequal === undefined ? {} : { note: unequal, unequal }) };
   }
 
-  return { id, subjects: names, expectedMilliseconds: (longer - 1) * usualMilliseconds, measure };
+  return { id, subjects: names, expectedMilliseconds: 200 + warmUp, measure };
 }
 
 export function missingOf({ missing }: VocabularySubject): Measurement | undefined {

@@ -11,7 +11,7 @@ import type {
   WatchForm,
 } from '../subject.js';
 import { broadcast, watched } from '../workloads/broadcast.js';
-import { type AnyChannel, burst, burstIterated, iterated, passed } from '../workloads/channel.js';
+import { type AnyChannel, burst, iterated, passed } from '../workloads/channel.js';
 import { exceedsAtEdge, keyed, queued } from '../workloads/limiter.js';
 import { mapped } from '../workloads/map.js';
 import {
@@ -22,23 +22,20 @@ import {
   takingTurns,
 } from '../workloads/rw-lock.js';
 import { checkSelect, ready, waited } from '../workloads/select.js';
-import { inProcessCell } from './in-process.js';
+import { type InProcess, inProcessCell } from './in-process.js';
 
-type ChannelPart = 'pass' | 'burst' | 'iterate' | 'burstIterated';
+type ChannelPart = 'pass' | 'burst' | 'iterate';
 
 /** The channel of a subject that supports this capacity and this operation. */
 function channelOf(capacity: number, part: ChannelPart) {
   return ({ channel, channelLoops: loops }: VocabularySubject): AnyChannel | undefined => {
-    if (loops?.capacities.includes(capacity) && part !== 'burstIterated' && loops[part]) {
-      return { loops };
-    }
+    if (loops?.capacities.includes(capacity) && loops[part]) return { loops };
     if (!channel?.capacities.includes(capacity)) return undefined;
     const { send, push, receive, iterate, close } = channel;
     const needed = {
       pass: [send, receive],
       burst: [push, receive],
       iterate: [send, iterate, close],
-      burstIterated: [push, iterate, close],
     }[part];
     return needed.every((member) => member !== undefined) ? { calls: channel } : undefined;
   };
@@ -52,9 +49,8 @@ export const rendezvousCell = inProcessCell<AnyChannel>({
 
 export const bufferedCell = inProcessCell<AnyChannel>({
   id: 'buffered',
-  longer: 1.5,
   form: channelOf(100, 'pass'),
-  workloads: { capacity1: passed(1, 1, 1), capacity100: passed(100, 1, 1) },
+  workloads: { oneToOne: passed(100, 1, 1) },
 });
 
 export const manyToManyCell = inProcessCell<AnyChannel>({
@@ -75,12 +71,6 @@ export const iteratedCell = inProcessCell<AnyChannel>({
   workloads: { iterated: iterated(100) },
 });
 
-export const burstIteratedCell = inProcessCell<AnyChannel>({
-  id: 'burst-iterated',
-  form: channelOf(Number.POSITIVE_INFINITY, 'burstIterated'),
-  workloads: { burstIterated },
-});
-
 export const broadcastCell = inProcessCell<BroadcastForm>({
   id: 'broadcast',
   form: ({ broadcast }) => broadcast,
@@ -95,21 +85,18 @@ export const watchCell = inProcessCell<WatchForm>({
 
 export const rwLockCell = inProcessCell<AnyRwLock>({
   id: 'rw-lock',
-  longer: 3,
   form: ({ rwLock: permits, rwLockRun: run }) => {
     if (permits) return { permits };
     return run ? { run } : undefined;
   },
   breaks: starves,
-  workloads: {
-    read: aloneReading,
-    write: aloneWriting,
-    mixed: takingTurns(10),
-    writers: takingTurns(1),
-  },
+  workloads: { read: aloneReading, write: aloneWriting, mixed: takingTurns },
 });
 
-function limiterCell(rule: Rule) {
+function limiterCell(
+  rule: Rule,
+  workloads: InProcess<LimiterForm>['workloads'] = { queued: queued(rule) },
+) {
   return inProcessCell<LimiterForm>({
     id: `limiter, ${rule}`,
     form: ({ limiter }) =>
@@ -124,13 +111,24 @@ function limiterCell(rule: Rule) {
       const keeps = await keepsContext((work) => run(limiter, work));
       return [exceeds, keeps ? undefined : lostContext].filter(Boolean).join('; ') || undefined;
     },
-    workloads: { queued: queued(rule) },
+    workloads,
   });
 }
 
-export const concurrencyCell = limiterCell('concurrency');
+export const concurrencyCell = limiterCell('concurrency', {
+  of10000: queued('concurrency', 10_000),
+  of1000: queued('concurrency', 1_000),
+});
 export const rateCell = limiterCell('rate');
 export const bothCell = limiterCell('both');
+
+/** Without the subjects that take long for each function. */
+export const longQueueCell = inProcessCell<LimiterForm>({
+  id: 'limiter, long queue',
+  form: ({ limiter }) =>
+    limiter?.rules.includes('concurrency') && limiter.most === undefined ? limiter : undefined,
+  workloads: { of100000: queued('concurrency', 100_000) },
+});
 
 export const keyedCell = inProcessCell<KeyedForm>({
   id: 'keyed',
@@ -141,12 +139,11 @@ export const keyedCell = inProcessCell<KeyedForm>({
 export const mapCell = inProcessCell<MapForm>({
   id: 'map',
   form: ({ map }) => map,
-  workloads: { mapped },
+  workloads: { of1000: mapped(1_000), of10000: mapped(10_000), of100000: mapped(100_000) },
 });
 
 export const selectCell = inProcessCell<SelectForm>({
   id: 'select',
-  longer: 1.5,
   form: ({ select }) => select,
   check: checkSelect,
   workloads: { waited, ready },

@@ -144,23 +144,3 @@ function iteratingCalls(
     await sending;
   };
 }
-
-/** All values are sent and the channel is closed before `for await` begins. */
-export function burstIterated({ calls }: AnyChannel, library: unknown): Workload {
-  const { take, check } = tally(inBurst, true);
-  const form = calls as Have<ChannelForm, 'push' | 'iterate' | 'close'>;
-  const { create, push, iterate, item = identity, close } = form;
-
-  async function batch(): Promise<void> {
-    const channel = create(library, Number.POSITIVE_INFINITY);
-    // Some libraries subscribe when they are iterated, and lose earlier values.
-    const iterable = iterate(channel, library);
-    for (let sent = 0; sent < inBurst; sent++) push(channel, sent, library);
-    const closing = close(channel, library);
-    for await (const received of iterable) take(item(received));
-    await closing;
-    check();
-  }
-
-  return { operations: inBurst, batch };
-}

@@ -1,31 +1,34 @@
-/** 10,000 inputs through an async function, ten at once. */
+/** Inputs through an async function, ten at once. */
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { MapForm } from '../subject.js';
 
-const inputs = Array.from({ length: 10_000 }, (_, index) => index);
 const atOnce = 10;
 const resolved = Promise.resolve();
 
-export function mapped({ map, limitsNothing }: MapForm, library: unknown): Workload {
-  let running = 0;
-  let most = 0;
+export function mapped(length: number) {
+  const inputs = Array.from({ length }, (_, index) => index);
 
-  async function double(input: number): Promise<number> {
-    running += 1;
-    if (running > most) most = running;
-    await resolved;
-    running -= 1;
-    return 2 * input;
-  }
+  return ({ map, limitsNothing }: MapForm, library: unknown): Workload => {
+    let running = 0;
+    let most = 0;
 
-  async function batch(): Promise<void> {
-    const results = await map(library, inputs, double, atOnce);
-    expectCount('results', results.length, inputs.length);
-    const wrong = results.reduce((sum, result, index) => sum + (result === 2 * index ? 0 : 1), 0);
-    expectCount('wrong results', wrong, 0);
-    if (!limitsNothing && most > atOnce) expectCount('most at once', most, atOnce);
-    most = 0;
-  }
+    async function double(input: number): Promise<number> {
+      running += 1;
+      if (running > most) most = running;
+      await resolved;
+      running -= 1;
+      return 2 * input;
+    }
 
-  return { operations: inputs.length, batch };
+    async function batch(): Promise<void> {
+      const results = await map(library, inputs, double, atOnce);
+      expectCount('results', results.length, length);
+      const wrong = results.reduce((sum, result, index) => sum + (result === 2 * index ? 0 : 1), 0);
+      expectCount('wrong results', wrong, 0);
+      if (!limitsNothing && most > atOnce) expectCount('most at once', most, atOnce);
+      most = 0;
+    }
+
+    return { operations: length, batch };
+  };
 }

@@ -8,6 +8,7 @@ import type { RwLockForm, RwLockRunForm } from '../subject.js';
 const alone = 1_000;
 const tasks = 100;
 const turns = 20;
+const writeEvery = 10;
 const resolved = Promise.resolve();
 
 export type AnyRwLock =
@@ -113,43 +114,41 @@ export function aloneWriting({ permits, run }: AnyRwLock, library: unknown): Wor
   return { operations: alone, batch };
 }
 
-/** A hundred tasks take 20 turns each; every tenth turn is a write, or every one. */
-export function takingTurns(writeEvery: 1 | 10) {
-  return (form: AnyRwLock, library: unknown): Workload => {
-    async function task(lock: unknown, room: Room, index: number): Promise<void> {
-      const { permits, run } = form;
-      for (let turn = 0; turn < turns; turn++) {
-        const writes = (index + turn) % writeEvery === 0;
-        if (!permits) {
-          if (writes) await run.runWrite(lock, room.write, library);
-          else await run.runRead(lock, room.read, library);
-        } else if (writes) {
-          const permit = await permits.write(lock);
-          room.beginWrite();
-          await resolved;
-          room.endWrite();
-          permits.endWrite(lock, permit);
-        } else {
-          const permit = await permits.read(lock);
-          room.beginRead();
-          await resolved;
-          room.endRead();
-          permits.endRead(lock, permit);
-        }
+/** A hundred tasks take 20 turns each; every tenth turn is a write. */
+export function takingTurns(form: AnyRwLock, library: unknown): Workload {
+  async function task(lock: unknown, room: Room, index: number): Promise<void> {
+    const { permits, run } = form;
+    for (let turn = 0; turn < turns; turn++) {
+      const writes = (index + turn) % writeEvery === 0;
+      if (!permits) {
+        if (writes) await run.runWrite(lock, room.write, library);
+        else await run.runRead(lock, room.read, library);
+      } else if (writes) {
+        const permit = await permits.write(lock);
+        room.beginWrite();
+        await resolved;
+        room.endWrite();
+        permits.endWrite(lock, permit);
+      } else {
+        const permit = await permits.read(lock);
+        room.beginRead();
+        await resolved;
+        room.endRead();
+        permits.endRead(lock, permit);
       }
     }
+  }
 
-    async function batch(): Promise<void> {
-      const lock = (form.permits ?? form.run).create(library);
-      const room = new Room();
-      const all: Promise<void>[] = [];
-      for (let index = 0; index < tasks; index++) all.push(task(lock, room, index));
-      await Promise.all(all);
-      if (form.permits?.lacksExclusion) return;
-      room.check({ turns: tasks * turns, readersShare: writeEvery > 1 });
-    }
-    return { operations: tasks * turns, batch };
-  };
+  async function batch(): Promise<void> {
+    const lock = (form.permits ?? form.run).create(library);
+    const room = new Room();
+    const all: Promise<void>[] = [];
+    for (let index = 0; index < tasks; index++) all.push(task(lock, room, index));
+    await Promise.all(all);
+    if (form.permits?.lacksExclusion) return;
+    room.check({ turns: tasks * turns, readersShare: true });
+  }
+  return { operations: tasks * turns, batch };
 }
 
 const fewTurns = 500;

@@ -7,10 +7,9 @@ use std::thread;
 pub(crate) enum Form {
     /// As published: the same channels for all, each runtime built as the document builds it.
     Published,
-    /// Each runtime as its own documentation says, with its own channels if it has them.
+    /// Each runtime as its own documentation says, with its own channels if it has them, and with a worker for each
+    /// core where the document has more than two.
     Native,
-    /// The same, with a worker for each core instead of the document's number.
-    Cores,
     /// The work alone, without a runtime.
     Floor,
 }
@@ -20,15 +19,14 @@ impl Form {
         match name {
             "published" => Self::Published,
             "native" => Self::Native,
-            "cores" => Self::Cores,
             "floor" => Self::Floor,
-            _ => panic!("expected published, native, cores or floor, got {name}"),
+            _ => panic!("expected published, native or floor, got {name}"),
         }
     }
 
     /// The number of workers of a test for which the document has `published`.
     pub(crate) fn workers(self, published: usize) -> usize {
-        if self == Self::Cores {
+        if self == Self::Native {
             cores()
         } else {
             published

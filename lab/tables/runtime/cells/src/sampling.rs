@@ -1,18 +1,12 @@
-//! The timing of a test: warm-up, then batches until the time has elapsed.
+//! The timing of a test: warm-up, then slices of batches.
 //!
-//! Invariant: a sample is the time of a whole batch divided by its turns, so reading the clock and the work once per
-//! batch cost next to nothing. A test slower than its time still yields the minimum number of samples.
+//! Invariant: a batch is so long that reading the clock after it costs next to nothing, and a slice that is shorter
+//! than a turn has one turn.
 
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
 use rustix::time::{ClockId, clock_gettime};
-
-use crate::measurement::{MOST_SAMPLES, Measurement};
-
-pub(crate) struct Budget {
-    pub(crate) warm_up: Duration,
-    pub(crate) measure: Duration,
-}
 
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
@@ -20,48 +14,79 @@ pub(crate) enum Unit {
     Nanoseconds,
 }
 
-const FEWEST_SAMPLES: usize = 2;
-const AIMED_SAMPLES: u32 = 60;
+const WARM_UP: Duration = Duration::from_millis(50);
+const BATCH: Duration = Duration::from_millis(1);
 
-/// Times `turns`, which performs the given number of turns: `time` for one turn, and `processor`, its processor time.
-pub(crate) fn sample(budget: &Budget, unit: Unit, mut turns: impl FnMut(u64)) -> Measurement {
-    let batch = batch_after_warming_up(budget, &mut turns);
-    let mut samples = Vec::with_capacity(MOST_SAMPLES);
-    let processor_before = processor_time();
-    let measuring_since = Instant::now();
-    while samples.len() < FEWEST_SAMPLES
-        || (samples.len() < MOST_SAMPLES && measuring_since.elapsed() < budget.measure)
-    {
-        let started_at = Instant::now();
-        turns(batch);
-        samples.push(unit.of(started_at.elapsed()) / batch as f64);
-    }
-    let processor = unit.of(processor_time() - processor_before);
-    let all_turns = samples.len() as f64 * batch as f64;
-    Measurement::new()
-        .with("time", samples)
-        .with("processor", vec![processor / all_turns])
+/// Times `turns`, which performs the given number of turns: `time` for one turn, and `processor`, the processor time
+/// of one turn in microseconds.
+pub(crate) fn sample(lab: &Lab, unit: Unit, turns: impl FnMut(u64)) -> Samples {
+    sample_beside(lab, unit, |_| {}, turns)
 }
 
-/// Returns the number of turns that take as long as a sample should.
-fn batch_after_warming_up(budget: &Budget, turns: &mut impl FnMut(u64)) -> u64 {
-    let aimed = budget.measure / AIMED_SAMPLES;
+/// The same, beside other work that is switched on and off.
+pub(crate) fn sample_beside(
+    lab: &Lab,
+    unit: Unit,
+    switch: impl Fn(bool),
+    mut turns: impl FnMut(u64),
+) -> Samples {
+    switch(true);
+    let batch = batch_after_warming_up(&mut turns);
+    switch(false);
+    lab.serve(|duration| {
+        switch(true);
+        let processor_before = processor_time();
+        let started_at = Instant::now();
+        let mut done = 0;
+        while done == 0 || started_at.elapsed() < duration {
+            turns(batch);
+            done += batch;
+        }
+        let time = started_at.elapsed();
+        let processor = processor_time() - processor_before;
+        switch(false);
+        Samples::from([
+            ("time", unit.of(time) / done as f64),
+            ("processor", Unit::Microseconds.of(processor) / done as f64),
+        ])
+    })
+}
+
+/// Measures the latencies that `measure` returns, one at each call: see [`spread`].
+pub(crate) fn sample_latencies(lab: &Lab, mut measure: impl FnMut() -> f64) -> Samples {
+    let mut during = |duration| {
+        let since = Instant::now();
+        let mut latencies = Vec::new();
+        while latencies.is_empty() || since.elapsed() < duration {
+            latencies.push(measure());
+        }
+        spread(&mut latencies)
+    };
+    during(WARM_UP);
+    lab.serve(during)
+}
+
+/// Returns the `median` of these values, and `p99`, which one in a hundred exceeds.
+pub(crate) fn spread(values: &mut [f64]) -> Samples {
+    Samples::from([
+        ("median", quantile(values, 0.5)),
+        ("p99", quantile(values, 0.99)),
+    ])
+}
+
+/// Returns the number of turns of a batch.
+fn batch_after_warming_up(turns: &mut impl FnMut(u64)) -> u64 {
     let since = Instant::now();
     let mut batch = 1;
-    let mut long_calls = 0;
     loop {
         let started_at = Instant::now();
         turns(batch);
         let took = started_at.elapsed();
-        let is_long = took >= aimed / 4;
-        long_calls = if is_long { long_calls + 1 } else { 0 };
-        // A single long call may have been delayed by another process.
-        let is_settled = long_calls >= 2 || took >= budget.measure / 2;
-        if is_settled && since.elapsed() >= budget.warm_up {
-            let fitting = u128::from(batch) * aimed.as_nanos() / took.as_nanos();
+        if since.elapsed() >= WARM_UP {
+            let fitting = u128::from(batch) * BATCH.as_nanos() / took.as_nanos().max(1);
             return u64::try_from(fitting).unwrap_or(u64::MAX).max(1);
         }
-        if took < aimed {
+        if took < BATCH {
             batch *= 2;
         }
     }
@@ -82,6 +107,12 @@ pub(crate) fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// Returns the value below which this share of the values lies.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[((values.len() - 1) as f64 * share).round() as usize]
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -90,41 +121,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_that_takes_longer_than_the_budget_gives_the_fewest_samples() {
-        let budget = Budget {
-            warm_up: Duration::ZERO,
-            measure: Duration::from_millis(1),
-        };
+    fn a_turn_that_takes_longer_than_the_warm_up_is_done_once() {
         let turns = Cell::new(0);
-        let found = sample(&budget, Unit::Microseconds, |count| {
+        let batch = batch_after_warming_up(&mut |count| {
             turns.set(turns.get() + count);
-            thread::sleep(Duration::from_millis(2));
+            thread::sleep(WARM_UP);
         });
-        assert_eq!(turns.get(), 1 + FEWEST_SAMPLES as u64);
-        assert_eq!(found.samples("time").len(), FEWEST_SAMPLES);
-        assert!(
-            found
-                .samples("time")
-                .iter()
-                .all(|&sample| sample >= 2_000.0)
-        );
+        assert_eq!((turns.get(), batch), (1, 1));
     }
 
     #[test]
     fn short_turns_are_timed_in_batches() {
-        let budget = Budget {
-            warm_up: Duration::from_millis(2),
-            measure: Duration::from_millis(6),
-        };
-        let calls = Cell::new(0);
         let turns = Cell::new(0_u64);
-        let found = sample(&budget, Unit::Nanoseconds, |count| {
-            calls.set(calls.get() + 1);
+        let batch = batch_after_warming_up(&mut |count| {
             for _ in 0..count {
                 turns.set(std::hint::black_box(turns.get() + 1));
             }
         });
-        assert!(turns.get() > calls.get());
-        assert!(found.samples("time").len() <= MOST_SAMPLES);
+        assert!(batch > 1_000);
+    }
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let mut values = vec![5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!(quantile(&mut values, 0.0), 1.0);
+        assert_eq!(quantile(&mut values, 0.5), 3.0);
+        assert_eq!(quantile(&mut values, 0.99), 5.0);
+        assert_eq!(quantile(&mut [7.0], 0.5), 7.0);
     }
 }

@@ -1,7 +1,7 @@
 //! Connections that come and go: each connects, sends a message, receives it back and sees the other side close.
 //!
-//! Invariant: the number of open connections is constant. The subject closes first and this side then resets the
-//! connection, so none lingers in the system and ports do not run out.
+//! Invariant: during a run the number of open connections is constant, and between runs there is none. The subject
+//! closes first and this side then resets the connection, so none lingers in the system and ports do not run out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -13,12 +13,12 @@ use protocol::{Done, Latencies, MESSAGE, message};
 use socket2::SockRef;
 
 use crate::program::Program;
-use crate::{Driver, Pace};
+use crate::{Driver, LONGEST_WAIT, Pace};
 
 pub(crate) struct Churn {
     address: SocketAddr,
     poll: Poll,
-    connections: Vec<Connection>,
+    count: usize,
     next: u32,
 }
 
@@ -33,17 +33,12 @@ struct Connection {
 
 impl Churn {
     pub(crate) fn new(address: &str, count: usize) -> Self {
-        let mut churn = Self {
+        Self {
             address: address.parse().expect("an address"),
             poll: Poll::new().expect("a descriptor"),
-            connections: Vec::new(),
+            count,
             next: 0,
-        };
-        for index in 0..count {
-            let connection = churn.connect(index);
-            churn.connections.push(connection);
         }
-        churn
     }
 
     fn connect(&mut self, index: usize) -> Connection {
@@ -55,25 +50,27 @@ impl Churn {
 impl Driver for Churn {
     fn run(&mut self, _: &mut Program, duration: Duration, _: Pace) -> Done {
         let started_at = Instant::now();
-        let until = started_at + duration;
-        let mut events = Events::with_capacity(self.connections.len());
+        let mut connections: Vec<_> = (0..self.count).map(|index| self.connect(index)).collect();
+        let mut open = self.count;
+        let mut events = Events::with_capacity(open);
         let mut latencies = Latencies::default();
-        loop {
-            let now = Instant::now();
-            if now >= until {
-                break;
-            }
-            match self.poll.poll(&mut events, Some(until - now)) {
+        while open > 0 {
+            match self.poll.poll(&mut events, Some(LONGEST_WAIT)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 waited => waited.expect("events can be waited for"),
             }
+            assert!(!events.is_empty(), "a request was never answered");
             for event in &events {
                 let index = event.token().0;
-                let connection = &mut self.connections[index];
-                if connection.go_on() {
-                    latencies.record(connection.begun_at.elapsed());
-                    let next = self.connect(index);
-                    self.connections[index] = next;
+                if !connections[index].go_on() {
+                    continue;
+                }
+                latencies.record(connections[index].begun_at.elapsed());
+                if started_at.elapsed() < duration {
+                    connections[index] = self.connect(index);
+                } else {
+                    connections[index].close(self.poll.registry());
+                    open -= 1;
                 }
             }
         }
@@ -103,6 +100,13 @@ impl Connection {
             received: [0; MESSAGE + 1],
             count: 0,
         }
+    }
+
+    /// No more events come for it.
+    fn close(&mut self, registry: &Registry) {
+        registry
+            .deregister(&mut self.stream)
+            .expect("it was registered");
     }
 
     /// Advances as far as possible. Returns true once the other side has answered and closed.

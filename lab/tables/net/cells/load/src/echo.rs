@@ -1,4 +1,4 @@
-//! Messages that are echoed over lasting connections, one in flight on each.
+//! Requests over lasting connections, one in flight on each: messages that are echoed, or requests to a web server.
 //!
 //! Without a rate, a connection sends its next message when the last one came back, and a request takes from its
 //! write to the read that completes its answer. At a rate, requests are due at random times that do not depend on
@@ -6,7 +6,7 @@
 //! Its time counts from when it was due, so a server that stalls is charged for all requests due meanwhile. Either
 //! way the time includes the wait for this thread.
 //!
-//! Invariant: every answer is compared with its message before the next one is sent, and at the end none is missing.
+//! Invariant: every answer is checked before the next request is sent, and at the end of a run none is missing.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -24,12 +24,15 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use protocol::{Done, Latencies, MESSAGE, message};
 
 use crate::program::Program;
-use crate::{Driver, Pace};
+use crate::{Driver, LONGEST_WAIT, Pace};
 
 const MOST_EVENTS: usize = 1024;
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const IS_DUE: Token = Token(usize::MAX - 1);
 const SEED: u64 = 1;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const STATUS: &[u8] = b"HTTP/1.1 200 OK\r\n";
+const LONGEST_ANSWER: usize = 1024;
 
 pub(crate) struct Echo<S> {
     poll: Poll,
@@ -37,26 +40,38 @@ pub(crate) struct Echo<S> {
     connections: Vec<Connection<S>>,
 }
 
+#[derive(Clone, Copy)]
+pub(crate) enum Requests {
+    /// Messages that come back.
+    Messages,
+    /// Requests to a web server, whose answer ends with this.
+    Pages(&'static str),
+}
+
+pub(crate) const PLAINTEXT: Requests = Requests::Pages("\r\n\r\nHello, World!");
+pub(crate) const JSON: Requests = Requests::Pages("\r\n\r\n{\"message\":\"Hello, World!\"}");
+
 struct Connection<S> {
     stream: S,
+    requests: Requests,
     number: u32,
     turn: u32,
     /// When the request in flight was due.
     waits_since: Option<Instant>,
     /// The due times of requests that could not be sent yet.
     overdue: VecDeque<Instant>,
-    received: [u8; MESSAGE],
+    received: [u8; LONGEST_ANSWER],
     count: usize,
 }
 
-pub(crate) fn tcp(address: &str, connections: usize) -> Echo<TcpStream> {
+pub(crate) fn tcp(address: &str, connections: usize, requests: Requests) -> Echo<TcpStream> {
     let connect = || {
         let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(TcpStream::from_std(stream))
     };
-    Echo::new(connections, connect)
+    Echo::new(connections, requests, connect)
 }
 
 pub(crate) fn unix(path: &str, connections: usize) -> Echo<UnixStream> {
@@ -65,7 +80,7 @@ pub(crate) fn unix(path: &str, connections: usize) -> Echo<UnixStream> {
         stream.set_nonblocking(true)?;
         Ok(UnixStream::from_std(stream))
     };
-    Echo::new(connections, connect)
+    Echo::new(connections, Requests::Messages, connect)
 }
 
 pub(crate) fn udp(address: &str, sockets: usize) -> Echo<Datagrams> {
@@ -75,14 +90,14 @@ pub(crate) fn udp(address: &str, sockets: usize) -> Echo<Datagrams> {
         socket.connect(server)?;
         Ok(Datagrams(socket))
     };
-    Echo::new(sockets, connect)
+    Echo::new(sockets, Requests::Messages, connect)
 }
 
 /// A socket that sends and receives one message as a whole.
 pub(crate) struct Datagrams(UdpSocket);
 
 impl<S: Read + Write + Source> Echo<S> {
-    fn new(count: usize, connect: impl Fn() -> io::Result<S>) -> Self {
+    fn new(count: usize, requests: Requests, connect: impl Fn() -> io::Result<S>) -> Self {
         let poll = Poll::new().expect("a descriptor");
         let connections = (0..count)
             .map(|index| {
@@ -91,7 +106,7 @@ impl<S: Read + Write + Source> Echo<S> {
                 poll.registry()
                     .register(&mut stream, Token(index), Interest::READABLE)
                     .expect("a socket that can be waited for");
-                Connection::new(stream, index)
+                Connection::new(stream, requests, index)
             })
             .collect();
         Self {
@@ -105,9 +120,7 @@ impl<S: Read + Write + Source> Echo<S> {
         let started_at = Instant::now();
         let until = started_at + duration;
         for connection in &mut self.connections {
-            if connection.waits_since.is_none() {
-                connection.send(Instant::now());
-            }
+            connection.send(Instant::now());
         }
         let mut latencies = Latencies::default();
         while Instant::now() < until {
@@ -116,6 +129,7 @@ impl<S: Read + Write + Source> Echo<S> {
                 connection.send(now);
             });
         }
+        self.wait_for_all(|_, took| latencies.record(took));
         done(&latencies, started_at.elapsed())
     }
 
@@ -219,21 +233,18 @@ impl<S: Read + Write + Source> Driver for Echo<S> {
             Pace::PerSecond(rate) => self.at_rate(duration, rate),
         }
     }
-
-    fn end(&mut self) {
-        self.wait_for_all(|_, _| {});
-    }
 }
 
 impl<S: Read + Write> Connection<S> {
-    fn new(stream: S, index: usize) -> Self {
+    fn new(stream: S, requests: Requests, index: usize) -> Self {
         Self {
             stream,
+            requests,
             number: index as u32,
             turn: 0,
             waits_since: None,
             overdue: VecDeque::new(),
-            received: [0; MESSAGE],
+            received: [0; LONGEST_ANSWER],
             count: 0,
         }
     }
@@ -242,8 +253,13 @@ impl<S: Read + Write> Connection<S> {
         self.turn = self.turn.wrapping_add(1);
         self.waits_since = Some(due);
         self.count = 0;
-        let count = self.stream.write(&message(self.number, self.turn));
-        assert_eq!(count.expect("room for a message"), MESSAGE);
+        let message = message(self.number, self.turn);
+        let request = match self.requests {
+            Requests::Messages => &message,
+            Requests::Pages(_) => REQUEST,
+        };
+        let count = self.stream.write(request);
+        assert_eq!(count.expect("room for a request"), request.len());
     }
 
     fn send_overdue(&mut self) {
@@ -265,11 +281,35 @@ impl<S: Read + Write> Connection<S> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => panic!("a connection broke: {error}"),
             }
-            if self.count == MESSAGE {
-                let sent = message(self.number, self.turn);
-                assert!(self.received == sent, "what came back is not what was sent");
+            if self.is_answered() {
                 self.waits_since = None;
                 return Some(due);
+            }
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        let received = &self.received[..self.count];
+        match self.requests {
+            Requests::Messages => {
+                let sent = message(self.number, self.turn);
+                let is_complete = self.count >= MESSAGE;
+                assert!(
+                    !is_complete || received == sent,
+                    "what came back is not what was sent"
+                );
+                is_complete
+            }
+            Requests::Pages(end) => {
+                assert!(
+                    received.starts_with(STATUS) || self.count < STATUS.len(),
+                    "a web server answered with another status"
+                );
+                assert!(
+                    self.count < LONGEST_ANSWER,
+                    "a web server's answer is too long"
+                );
+                received.ends_with(end.as_bytes())
             }
         }
     }
@@ -344,25 +384,23 @@ mod tests {
     #[should_panic(expected = "what came back is not what was sent")]
     fn a_wrong_answer_is_seen() {
         let address = server(|message| message[MESSAGE / 2] ^= 1);
-        tcp(&address, 1).as_fast_as_answers_come(Duration::from_secs(10));
+        tcp(&address, 1, Requests::Messages).as_fast_as_answers_come(Duration::from_secs(10));
     }
 
     #[test]
     fn all_that_would_have_been_asked_meanwhile_is_late() {
-        let mut echo = tcp(&server_that_stands_still(), 1);
+        let mut echo = tcp(&server_that_stands_still(), 1, Requests::Messages);
         let done = echo.at_rate(Duration::from_millis(500), 1_000);
         // About a hundred of five hundred requests are due during the stall.
         assert!(done.requests > 300);
         assert!(done.latency.p99 > 80_000.0);
-        echo.end();
     }
 
     #[test]
     fn in_a_closed_loop_one_request_is_late() {
-        let mut echo = tcp(&server_that_stands_still(), 1);
+        let mut echo = tcp(&server_that_stands_still(), 1, Requests::Messages);
         let done = echo.as_fast_as_answers_come(Duration::from_millis(500));
         assert!(done.requests > 1_000);
-        assert!(done.latency.p99_9 < 80_000.0);
-        echo.end();
+        assert!(done.latency.p99 < 80_000.0);
     }
 }

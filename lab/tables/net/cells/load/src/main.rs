@@ -1,26 +1,23 @@
-//! The load: `net-load <program> <work> <cores | one> <quiet | blocked> <rate> <warm-up ms> <measure ms> [tool]`.
+//! The load: `net-load <program> <work> <cores | one> <quiet | blocked> <rate> <condition> [address]`.
 //!
-//! Starts the subject's program, sends requests in a closed loop or at a rate, and reads the program's resource usage
-//! before and after. It has one thread.
-//!
-//! Invariant: the last line of standard output is a measurement in JSON in every case. A wrong or missing answer is a
-//! failed measurement with its reason, never a fast one.
+//! Starts the subject's program. In each slice it sends requests in a closed loop or at a rate, and reads the program's
+//! resource usage before and after. It has one thread. `condition` is the lab's.
 
 mod churn;
 mod echo;
-mod measurement;
-mod oha;
 mod program;
 
-use std::panic;
-use std::process;
 use std::time::Duration;
 
+use lab::{Lab, Samples};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use protocol::{BLOCK_EVERY, Done, Usage};
 
-use measurement::Measurement;
+use echo::Requests;
 use program::{Program, Started};
+
+const WARM_UP: Duration = Duration::from_millis(150);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy)]
 enum Pace {
@@ -29,11 +26,9 @@ enum Pace {
     PerSecond(u32),
 }
 
-/// Sends requests to a subject for a time and reports the answers.
+/// Sends requests to a subject for a time and reports the answers, of which none is missing.
 trait Driver {
     fn run(&mut self, program: &mut Program, duration: Duration, pace: Pace) -> Done;
-    /// After the last run: checks that every request was answered.
-    fn end(&mut self) {}
 }
 
 /// Sends no requests: the program does its work for itself.
@@ -46,53 +41,37 @@ impl Driver for Itself {
 }
 
 fn main() {
-    panic::set_hook(Box::new(|what| {
-        let message = what.payload_as_str().unwrap_or("it panicked");
-        Measurement::failed(message).print();
-        process::exit(0);
-    }));
+    lab::fail_by_panic();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let [
         program,
         work,
         workers,
-        condition,
+        blocks,
         rate,
-        warm_up,
-        measure,
-        tool @ ..,
+        condition,
+        address @ ..,
     ] = words.as_slice()
     else {
-        panic!(
-            "expected <program> <work> <workers> <condition> <rate> <warm-up ms> <measure ms> [tool]"
-        );
+        panic!("expected <program> <work> <workers> <blocks> <rate> <condition> [address]");
     };
-    let tool = tool.first().copied().unwrap_or_default();
     raise_descriptors();
-    let (kind, number) = work.split_once('/').expect("a work and its number");
-    if tool.is_empty() && ["redis", "plaintext", "json"].contains(&kind) {
-        let needed = if kind == "redis" {
-            "redis-server or valkey-server"
-        } else {
-            "oha, which `make oha` builds"
-        };
-        Measurement::unavailable(&format!("not here: {needed}")).print();
-        return;
-    }
-    let started = Program::start(program, &[work, workers, condition, tool]);
+    let redis = address.first().copied().unwrap_or_default();
+    let started = Program::start(program, &[work, workers, blocks, redis]);
     let (mut program, address, note) = match started {
         Started::Ready(program, address, note) => (program, address, note),
-        Started::Unavailable(why) => return Measurement::unavailable(&why).print(),
+        Started::Unavailable(why) => return lab::unavailable(&why),
     };
+    let (kind, number) = work.split_once('/').expect("a work and its number");
     let connections: usize = number.parse().expect("a number of connections");
     let mut driver: Box<dyn Driver> = match kind {
-        "tcp" => Box::new(echo::tcp(&address, connections)),
+        "tcp" => Box::new(echo::tcp(&address, connections, Requests::Messages)),
+        "plaintext" => Box::new(echo::tcp(&address, connections, echo::PLAINTEXT)),
+        "json" => Box::new(echo::tcp(&address, connections, echo::JSON)),
         "unix" => Box::new(echo::unix(&address, connections)),
         "udp" => Box::new(echo::udp(&address, connections)),
         "churn" => Box::new(churn::Churn::new(&address, connections)),
-        "plaintext" => Box::new(oha::Oha::new(tool, &address, connections, oha::PLAINTEXT)),
-        "json" => Box::new(oha::Oha::new(tool, &address, connections, oha::JSON)),
         _ => Box::new(Itself),
     };
     let pace = match rate
@@ -102,25 +81,42 @@ fn main() {
         0 => Pace::AsFastAsAnswersCome,
         rate => Pace::PerSecond(rate),
     };
-    driver.run(&mut program, milliseconds(warm_up), pace);
-    let before = program.usage();
-    let done = driver.run(&mut program, milliseconds(measure), pace);
-    let used = program.usage() - before;
-    driver.end();
-    assert!(done.requests > 0, "nothing was answered");
-    if *condition == "blocked" {
-        check_blocks(&done, used);
+    driver.run(&mut program, WARM_UP, pace);
+    let lab = Lab {
+        condition: (*condition).to_owned(),
+    };
+    let (mut seconds, mut blocked) = (0.0, 0);
+    lab.serve(|duration| {
+        let before = program.usage();
+        let done = driver.run(&mut program, duration, pace);
+        let used = program.usage() - before;
+        assert!(done.requests > 0, "nothing was answered");
+        seconds += done.seconds;
+        blocked += used.blocks;
+        samples(&done, used)
+    });
+    if *blocks == "blocked" {
+        check_blocks(seconds, blocked);
     }
-    Measurement::of(&done, used, note).print();
+    lab::succeed(note.as_deref(), &Samples::new());
+}
+
+fn samples(done: &Done, used: Usage) -> Samples {
+    let requests = done.requests as f64;
+    Samples::from([
+        ("rate", requests / done.seconds),
+        ("p50", done.latency.p50),
+        ("p99", done.latency.p99),
+        ("processor", used.processor as f64 / requests),
+        ("switches", used.switches as f64 / requests),
+    ])
 }
 
 /// A subject that delays the blocking task would have less to bear than the others.
-fn check_blocks(done: &Done, used: Usage) {
-    let due = done.seconds / BLOCK_EVERY.as_secs_f64();
-    let enough = due * 0.7 - 1.0;
-    let blocks = used.blocks;
+fn check_blocks(seconds: f64, blocks: u64) {
+    let due = seconds / BLOCK_EVERY.as_secs_f64();
     assert!(
-        blocks as f64 >= enough,
+        blocks as f64 >= due * 0.7 - 1.0,
         "its task blocked {blocks} times, of {due:.0}"
     );
 }
@@ -129,9 +125,4 @@ fn check_blocks(done: &Done, used: Usage) {
 fn raise_descriptors() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit that can be read");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("a limit that may be used up");
-}
-
-fn milliseconds(text: &str) -> Duration {
-    let milliseconds: f64 = text.parse().expect("a number of milliseconds");
-    Duration::from_secs_f64(milliseconds / 1e3)
 }

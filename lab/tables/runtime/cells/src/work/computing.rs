@@ -28,6 +28,12 @@ impl Computing {
         }
     }
 
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self {
+            steps: (self.steps as f64 * factor) as u64,
+        }
+    }
+
     /// Never inlined, so that the calibrated code is the code that runs.
     #[inline(never)]
     pub(super) fn run(self) {

@@ -7,34 +7,36 @@ use std::thread;
 use std::time::Instant;
 
 use futures::FutureExt;
+use lab::{Lab, Samples};
 
 use super::fork_join;
 use super::formatting::{Numbers, work};
 use super::idle::WokenAt;
+use super::server;
 use super::sync_mpsc::MESSAGES;
 use super::sync_publish::ROUNDS;
 use super::timer_accuracy::durations;
 use super::{last_number, unknown};
 use crate::form::cores;
-use crate::measurement::{Measurement, quantile};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample, spread};
 
-pub(super) fn measure(test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure(test: &str, lab: &Lab) -> Samples {
     match test {
-        "wake-up" => parked_thread(budget),
-        "sleep" => sleeping_thread(),
-        "queue" => queue(budget),
+        "wake-up" => parked_thread(lab),
+        "sleep" => sleeping_thread(lab),
+        "queue" => queue(lab),
         _ => match test.split_once('/') {
-            Some(("polled", _)) => polled(last_number(test), budget),
-            Some(("worked", _)) => worked(last_number(test), budget),
-            Some(("fork_join", work)) => fork_join::possible(work, budget),
+            Some(("polled", _)) => polled(last_number(test), lab),
+            Some(("worked", _)) => worked(last_number(test), lab),
+            Some(("fork_join", work)) => fork_join::possible(work, lab),
+            Some(("server", _)) => server::computing_alone(lab),
             _ => unknown(test),
         },
     }
 }
 
 /// A thread that parks, woken by another.
-fn parked_thread(budget: &Budget) -> Measurement {
+fn parked_thread(lab: &Lab) -> Samples {
     let woken_at = Arc::new(WokenAt::new());
     let for_thread = Arc::clone(&woken_at);
     let sleeper = thread::spawn(move || {
@@ -43,27 +45,24 @@ fn parked_thread(budget: &Budget) -> Measurement {
             for_thread.note();
         }
     });
-    woken_at.latencies(budget, || sleeper.thread().unpark())
+    woken_at.latencies(lab, || sleeper.thread().unpark())
 }
 
 /// A thread that sleeps for each of the times.
-fn sleeping_thread() -> Measurement {
-    let mut late: Vec<f64> = durations()
-        .step_by(10)
-        .map(|duration| {
+fn sleeping_thread(lab: &Lab) -> Samples {
+    lab.serve(|_| {
+        let late = durations().step_by(10).map(|duration| {
             let slept_at = Instant::now();
             thread::sleep(duration);
             (slept_at.elapsed() - duration).as_secs_f64() * 1e6
-        })
-        .collect();
-    Measurement::new()
-        .with("median", vec![quantile(&mut late, 0.5)])
-        .with("p99", vec![quantile(&mut late, 0.99)])
+        });
+        spread(&mut late.collect::<Vec<_>>())
+    })
 }
 
 /// Boxed futures, polled by the thread that made them.
-fn polled(futures: usize, budget: &Budget) -> Measurement {
-    sample(budget, Unit::Microseconds, |turns| {
+fn polled(futures: usize, lab: &Lab) -> Samples {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             let mut sum = 0;
             for number in 0..futures {
@@ -80,9 +79,9 @@ fn polled(futures: usize, budget: &Budget) -> Measurement {
 }
 
 /// The receivers' work on the values, on all cores, by independent threads.
-fn worked(receivers: usize, budget: &Budget) -> Measurement {
+fn worked(receivers: usize, lab: &Lab) -> Samples {
     let threads = cores();
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         let all = turns as usize * ROUNDS * receivers;
         thread::scope(|scope| {
             for seed in 0..threads {
@@ -98,8 +97,8 @@ fn worked(receivers: usize, budget: &Budget) -> Measurement {
 }
 
 /// Passes the messages through a queue of one thread.
-fn queue(budget: &Budget) -> Measurement {
-    sample(budget, Unit::Microseconds, |turns| {
+fn queue(lab: &Lab) -> Samples {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             let mut queue = VecDeque::new();
             for number in 0..MESSAGES {

@@ -1,38 +1,68 @@
 //! Spawns and awaits a few tasks that compute: `<by whom>/<tasks>x<microseconds>`.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::{Lab, Samples};
 
 use super::computing::Computing;
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::measurement::Measurement;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, processor_time, sample};
 
-pub(super) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {
     let Some((by, work)) = test.split_once('/') else {
         unknown(test);
     };
     let (tasks, computing) = described(work);
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
-    sample(budget, Unit::Microseconds, |turns| {
+    let mut turn = || {
+        let done = runtime.block_on(async {
+            match by {
+                "block_on" => fork_and_join(tasks, computing).await,
+                "task" | "idle" => joined(spawn(fork_and_join(tasks, computing))).await,
+                _ => unknown(by),
+            }
+        });
+        assert_eq!(done, tasks, "tasks done");
+    };
+    if by == "idle" {
+        return sample_after_pauses(lab, turn);
+    }
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
-            let done = runtime.block_on(async {
-                match by {
-                    "block_on" => fork_and_join(tasks, computing).await,
-                    "task" => joined(spawn(fork_and_join(tasks, computing))).await,
-                    _ => unknown(by),
-                }
-            });
-            assert_eq!(done, tasks, "tasks done");
+            turn();
         }
     })
 }
 
+/// Each turn begins after a pause in which the workers fall asleep. The pause counts as processor time, not as time.
+fn sample_after_pauses(lab: &Lab, mut turn: impl FnMut()) -> Samples {
+    const PAUSE: Duration = Duration::from_millis(1);
+    lab.serve(|duration| {
+        let since = Instant::now();
+        let processor_before = processor_time();
+        let (mut time, mut turns) = (Duration::ZERO, 0.0);
+        while since.elapsed() < duration {
+            thread::sleep(PAUSE);
+            let started_at = Instant::now();
+            turn();
+            time += started_at.elapsed();
+            turns += 1.0;
+        }
+        let processor = processor_time() - processor_before;
+        Samples::from([
+            ("time", time.as_secs_f64() * 1e6 / turns),
+            ("processor", processor.as_secs_f64() * 1e6 / turns),
+        ])
+    })
+}
+
 /// The lower bound: the cores share the tasks, without overhead.
-pub(super) fn possible(work: &str, budget: &Budget) -> Measurement {
+pub(super) fn possible(work: &str, lab: &Lab) -> Samples {
     let (tasks, computing) = described(work);
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns * tasks.div_ceil(cores()) as u64 {
             computing.run();
         }

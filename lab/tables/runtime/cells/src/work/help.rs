@@ -1,71 +1,36 @@
 //! When a task runs, or a timer fires, while other tasks occupy their workers by blocking or computing.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+use lab::{Lab, Samples};
 
 use super::computing::Computing;
 use super::unknown;
+use crate::beside;
 use crate::form::{Form, cores};
-use crate::measurement::{Measurement, quantile};
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn, spawn_pinned};
-use crate::sampling::Budget;
+use crate::sampling::{sample_latencies, spread};
 
 const TASKS: usize = 64;
 const WORKERS: usize = 4;
-const BLOCKED: Duration = Duration::from_millis(500);
+const BLOCKED: Duration = Duration::from_millis(100);
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     match test {
-        "blocked worker" => blocked_worker::<P>(form),
-        "blocked neighbours" => blocked_neighbours(form, budget),
-        "computing spawner" => computing_spawner(form, budget),
-        "computing neighbours" => computing_neighbours::<P>(form, budget),
+        "blocked neighbours" => blocked_neighbours(form, lab),
+        "computing spawner" => computing_spawner(form, lab),
+        "computing neighbours" => computing_neighbours::<P>(form, lab),
         _ => unknown(test),
     }
 }
 
-/// Of 64 tasks on 4 workers one blocks its thread. Measures the longest wait of another.
-fn blocked_worker<P: Primitives>(form: Form) -> Measurement {
-    const BLOCKER: usize = 16;
-    const YIELDS: usize = 10;
-    let mut runtime = Runtime::new(form, Purpose::Inside, WORKERS);
-    let longest = runtime.block_on(async {
-        let mut handles = Vec::with_capacity(TASKS);
-        for number in 0..TASKS {
-            let mut before = Instant::now();
-            handles.push(spawn(async move {
-                if number == BLOCKER {
-                    thread::sleep(BLOCKED);
-                    return Duration::ZERO;
-                }
-                let mut longest = before.elapsed();
-                for _ in 0..YIELDS {
-                    before = Instant::now();
-                    P::yield_now().await;
-                    longest = longest.max(before.elapsed());
-                }
-                longest
-            }));
-        }
-        let mut longest = Duration::ZERO;
-        for handle in handles {
-            longest = longest.max(joined(handle).await);
-        }
-        longest
-    });
-    Measurement::new().with("longest", vec![milliseconds(longest)])
-}
-
-/// Of 64 tasks on 4 workers three block their threads until all others have run, or for half a second.
-fn blocked_neighbours(form: Form, budget: &Budget) -> Measurement {
+/// Of 64 tasks on 4 workers three block their threads until all others have run, or for a tenth of a second.
+fn blocked_neighbours(form: Form, lab: &Lab) -> Samples {
     const BLOCKERS: [usize; 3] = [5, 25, 45];
     let runtime = Runtime::new(form, Purpose::Outside, WORKERS);
-    let started_at = Instant::now();
-    let mut longest = Vec::new();
-    while longest.is_empty() || started_at.elapsed() < budget.measure {
+    sample_latencies(lab, || {
         let (ran, have_run) = mpsc::channel();
         let mut gates = Vec::with_capacity(BLOCKERS.len());
         for number in 0..TASKS {
@@ -88,16 +53,15 @@ fn blocked_neighbours(form: Form, budget: &Budget) -> Measurement {
         let waited = |tasks| have_run.iter().take(tasks).max().expect("tasks run");
         let others = waited(TASKS - BLOCKERS.len());
         drop(gates);
-        longest.push(milliseconds(others.max(waited(BLOCKERS.len()))));
-    }
-    Measurement::new().with("longest", vec![quantile(&mut longest, 0.5)])
+        milliseconds(others.max(waited(BLOCKERS.len())))
+    })
 }
 
 /// A task spawns another and computes for a millisecond before it awaits it.
-fn computing_spawner(form: Form, budget: &Budget) -> Measurement {
+fn computing_spawner(form: Form, lab: &Lab) -> Samples {
     let computing = Computing::of(Duration::from_millis(1));
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
-    let mut turn = || {
+    sample_latencies(lab, || {
         runtime.block_on(async {
             let spawner = spawn(async move {
                 let spawned_at = Instant::now();
@@ -107,60 +71,45 @@ fn computing_spawner(form: Form, budget: &Budget) -> Measurement {
             });
             joined(spawner).await.as_secs_f64() * 1e6
         })
-    };
-    let started_at = Instant::now();
-    while started_at.elapsed() < budget.warm_up {
-        turn();
-    }
-    let mut waited = Vec::new();
-    while waited.is_empty() || started_at.elapsed() < budget.warm_up + budget.measure {
-        waited.push(turn());
-    }
-    Measurement::new()
-        .with("median", vec![quantile(&mut waited, 0.5)])
-        .with("p99", vec![quantile(&mut waited, 0.99)])
+    })
 }
 
 /// `sleep(5 ms)` in a loop, beside two tasks on two workers that compute for 5 ms between two yields.
-fn computing_neighbours<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
+fn computing_neighbours<P: Primitives>(form: Form, lab: &Lab) -> Samples {
     const SLEEP: Duration = Duration::from_millis(5);
-    let fewest = 20;
     let computing = Computing::of(SLEEP);
     let mut runtime = Runtime::new(form, Purpose::Inside, 2);
-    let is_over = Arc::new(AtomicBool::new(false));
-    let measured_for = budget.measure;
-    let mut late: Vec<f64> = runtime.block_on(async {
-        let neighbours = [(); 2].map(|()| {
-            let is_over = Arc::clone(&is_over);
+    runtime.block_on(async {
+        for _ in 0..2 {
             spawn(async move {
-                while !is_over.load(Relaxed) {
+                loop {
+                    beside::while_on().await;
                     computing.run();
                     P::yield_now().await;
                 }
-            })
-        });
-        let sleeper = spawn_pinned(move || async move {
-            let started_at = Instant::now();
-            let mut late = Vec::new();
-            while late.len() < fewest || started_at.elapsed() < measured_for {
-                let slept_at = Instant::now();
-                sleep(SLEEP).await;
-                let slept = slept_at.elapsed();
-                assert!(slept >= SLEEP, "sleep({SLEEP:?}) ended after {slept:.1?}");
-                late.push(milliseconds(slept - SLEEP));
-            }
-            late
-        });
-        let late = joined(sleeper).await;
-        is_over.store(true, Relaxed);
-        for neighbour in neighbours {
-            joined(neighbour).await;
+            });
         }
-        late
     });
-    Measurement::new()
-        .with("median", vec![quantile(&mut late, 0.5)])
-        .with("longest", vec![quantile(&mut late, 1.0)])
+    lab.serve(|duration| {
+        beside::switch(true);
+        let mut late = runtime.block_on(async {
+            let sleeper = spawn_pinned(move || async move {
+                let started_at = Instant::now();
+                let mut late = Vec::new();
+                while started_at.elapsed() < duration {
+                    let slept_at = Instant::now();
+                    sleep(SLEEP).await;
+                    let slept = slept_at.elapsed();
+                    assert!(slept >= SLEEP, "sleep({SLEEP:?}) ended after {slept:.1?}");
+                    late.push(milliseconds(slept - SLEEP));
+                }
+                late
+            });
+            joined(sleeper).await
+        });
+        beside::switch(false);
+        spread(&mut late)
+    })
 }
 
 fn milliseconds(duration: Duration) -> f64 {

@@ -6,23 +6,24 @@ use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Orderin
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::measurement::{Measurement, quantile};
 use crate::primitives::{Notify, Primitives};
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn_pinned};
-use crate::sampling::{Budget, processor_time};
+use crate::sampling::{processor_time, sample_latencies};
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     match test {
-        "wake-up" => wake_up::<P>(form, budget),
-        "interval" => interval(form),
+        "wake-up" => wake_up::<P>(form, lab),
+        "interval" => interval(form, lab),
         _ => unknown(test),
     }
 }
 
 /// The time from a notification by the main thread until the notified task runs.
-fn wake_up<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
+fn wake_up<P: Primitives>(form: Form, lab: &Lab) -> Samples {
     let runtime = Runtime::new(form, Purpose::Outside, cores());
     let shared = Arc::new((P::Notify::default(), WokenAt::new()));
     let for_task = Arc::clone(&shared);
@@ -33,7 +34,7 @@ fn wake_up<P: Primitives>(form: Form, budget: &Budget) -> Measurement {
         }
     });
     let (notify, woken_at) = &*shared;
-    woken_at.latencies(budget, || notify.notify_one())
+    woken_at.latencies(lab, || notify.notify_one())
 }
 
 /// When a sleeper woke, for the thread that wakes it.
@@ -58,11 +59,9 @@ impl WokenAt {
     }
 
     /// Wakes repeatedly, each time after a pause in which all threads fall asleep.
-    pub(super) fn latencies(&self, budget: &Budget, wake: impl Fn()) -> Measurement {
+    pub(super) fn latencies(&self, lab: &Lab, wake: impl Fn()) -> Samples {
         const PAUSE: Duration = Duration::from_micros(500);
-        let started_at = Instant::now();
-        let mut latencies = Vec::new();
-        while started_at.elapsed() < budget.warm_up + budget.measure {
+        sample_latencies(lab, || {
             thread::sleep(PAUSE);
             self.at.store(0, Relaxed);
             let called_at = self.now();
@@ -75,11 +74,8 @@ impl WokenAt {
                     break at;
                 }
             };
-            latencies.push((woken_at - called_at) as f64 / 1e3);
-        }
-        Measurement::new()
-            .with("median", vec![quantile(&mut latencies, 0.5)])
-            .with("p99", vec![quantile(&mut latencies, 0.99)])
+            (woken_at - called_at) as f64 / 1e3
+        })
     }
 
     fn now(&self) -> u64 {
@@ -88,9 +84,9 @@ impl WokenAt {
 }
 
 /// A task that sleeps for 100 ms in a loop: its cost per second, while nothing else runs.
-fn interval(form: Form) -> Measurement {
+fn interval(form: Form, lab: &Lab) -> Samples {
     const PERIOD: Duration = Duration::from_millis(100);
-    const TICKS: u32 = 20;
+    const TICKS: u32 = 4;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     let mut ticks = |count| {
         runtime.block_on(async {
@@ -104,17 +100,20 @@ fn interval(form: Form) -> Measurement {
     };
     // By then all threads have started and are idle.
     ticks(1);
-    let (processor, switches) = (processor_time(), context_switches());
-    ticks(TICKS);
-    let seconds = (TICKS * PERIOD).as_secs_f64();
-    let processor = (processor_time() - processor).as_secs_f64() * 1e6;
-    Measurement::new()
-        .with("switches", vec![(context_switches() - switches) / seconds])
-        .with("processor", vec![processor / seconds])
+    lab.serve(|_| {
+        let (processor, switches) = (processor_time(), context_switches());
+        ticks(TICKS);
+        let seconds = (TICKS * PERIOD).as_secs_f64();
+        let processor = (processor_time() - processor).as_secs_f64() * 1e6;
+        Samples::from([
+            ("switches", (context_switches() - switches) / seconds),
+            ("processor", processor / seconds),
+        ])
+    })
 }
 
 /// Context switches of all threads of this process, voluntary and involuntary.
-fn context_switches() -> f64 {
+pub(super) fn context_switches() -> f64 {
     let threads = fs::read_dir("/proc/self/task").expect("the system tells");
     threads
         .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok())

@@ -10,13 +10,14 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use lab::Samples;
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::measurement::Measurement;
 use crate::primitives::{Notify, Primitives, Publisher};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str) -> Samples {
     match test {
         "task" => task_memory(form),
         "channels" => channel_memory::<P>(),
@@ -25,7 +26,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str) -> Measurement {
     }
 }
 
-fn task_memory(form: Form) -> Measurement {
+fn task_memory(form: Form) -> Samples {
     const TASKS: usize = 100_000;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     let bytes = runtime.block_on(async {
@@ -35,7 +36,7 @@ fn task_memory(form: Form) -> Measurement {
         wait_for_ever(TASKS).await;
         resident_bytes() - before
     });
-    Measurement::new().with("task", vec![bytes / TASKS as f64])
+    Samples::from([("task", bytes / TASKS as f64)])
 }
 
 /// Spawns tasks that never end, and returns when all have been polled.
@@ -63,7 +64,7 @@ async fn wait_for_ever(tasks: usize) {
 }
 
 /// A million tasks wait at once, are woken and end. Measures the additional memory of the process afterwards.
-fn memory_after_a_peak<P: Primitives>(form: Form) -> Measurement {
+fn memory_after_a_peak<P: Primitives>(form: Form) -> Samples {
     const TASKS: usize = 1_000_000;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     runtime.block_on(rise_and_fall::<P>(1_000));
@@ -72,7 +73,7 @@ fn memory_after_a_peak<P: Primitives>(form: Form) -> Measurement {
     // Leaves time to a runtime that frees memory later.
     thread::sleep(Duration::from_millis(200));
     let stays = resident_bytes() - before;
-    Measurement::new().with("stays", vec![stays.max(0.0) / 1e6])
+    Samples::from([("stays", stays.max(0.0) / 1e6)])
 }
 
 /// Runs tasks that all wait at once before any of them ends.
@@ -109,13 +110,14 @@ async fn rise_and_fall<P: Primitives>(tasks: usize) {
     }
 }
 
-fn channel_memory<P: Primitives>() -> Measurement {
+fn channel_memory<P: Primitives>() -> Samples {
     const CAPACITY: usize = 16;
-    Measurement::new()
-        .with("oneshot", vec![bytes_each(P::oneshot::<u64>)])
-        .with("bounded", vec![bytes_each(|| P::bounded::<u64>(CAPACITY))])
-        .with("unbounded", vec![bytes_each(P::unbounded::<u64>)])
-        .with("watch", vec![bytes_each(subscribed::<P::Watch>)])
+    Samples::from([
+        ("oneshot", bytes_each(P::oneshot::<u64>)),
+        ("bounded", bytes_each(|| P::bounded::<u64>(CAPACITY))),
+        ("unbounded", bytes_each(P::unbounded::<u64>)),
+        ("watch", bytes_each(subscribed::<P::Watch>)),
+    ])
 }
 
 fn subscribed<C: Publisher>() -> (C, C::Subscriber) {

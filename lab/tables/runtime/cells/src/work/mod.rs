@@ -11,6 +11,7 @@ mod idle;
 mod memory;
 mod rt_current_thread;
 mod rt_multi_threaded;
+mod server;
 mod spawn;
 mod spawn_blocking;
 mod sync_mpsc;
@@ -21,40 +22,39 @@ mod sync_semaphore;
 mod timer;
 mod timer_accuracy;
 
-use crate::form::Form;
-use crate::measurement::Measurement;
-use crate::primitives::{Native, Primitives, Shared};
-use crate::sampling::Budget;
+use lab::{Lab, Samples};
 
-pub(crate) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
+use crate::form::Form;
+use crate::primitives::{Native, Primitives, Shared};
+
+pub(crate) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {
     match form {
-        Form::Published => measure_with::<Shared>(form, test, budget),
-        Form::Native | Form::Cores => measure_with::<Native>(form, test, budget),
-        Form::Floor => floors::measure(test, budget),
+        Form::Published => measure_with::<Shared>(form, test, lab),
+        Form::Native => measure_with::<Native>(form, test, lab),
+        Form::Floor => floors::measure(test, lab),
     }
 }
 
-fn measure_with<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+fn measure_with<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let (suite, test) = test.split_once('/').unwrap_or((test, ""));
     match suite {
-        "rt_current_thread" => rt_current_thread::measure(form, test, budget),
-        "rt_multi_threaded" => rt_multi_threaded::measure::<P>(form, test, budget),
-        "spawn_blocking" => spawn_blocking::measure(form, last_number(test), budget),
-        "spawn" => spawn::measure::<P>(form, test, budget),
-        "sync_broadcast" => {
-            sync_publish::measure::<P, P::Broadcast>(form, last_number(test), budget)
-        }
-        "sync_watch" => sync_publish::measure::<P, P::Watch>(form, last_number(test), budget),
-        "sync_mpsc_oneshot" => sync_mpsc_oneshot::measure::<P>(form, test, budget),
-        "sync_mpsc" => sync_mpsc::measure::<P>(form, test, budget),
-        "sync_notify" => sync_notify::measure::<P>(form, test, budget),
-        "sync_semaphore" => sync_semaphore::measure::<P>(form, test, budget),
-        "timer" => timer::measure::<P>(form, test, budget),
-        "timer_accuracy" => timer_accuracy::measure(form),
-        "fork_join" => fork_join::measure(form, test, budget),
-        "help" => help::measure::<P>(form, test, budget),
-        "idle" => idle::measure::<P>(form, test, budget),
+        "rt_current_thread" => rt_current_thread::measure(form, test, lab),
+        "rt_multi_threaded" => rt_multi_threaded::measure::<P>(form, test, lab),
+        "spawn_blocking" => spawn_blocking::measure(form, last_number(test), lab),
+        "spawn" => spawn::measure::<P>(form, test, lab),
+        "sync_broadcast" => sync_publish::measure::<P, P::Broadcast>(form, last_number(test), lab),
+        "sync_watch" => sync_publish::measure::<P, P::Watch>(form, last_number(test), lab),
+        "sync_mpsc_oneshot" => sync_mpsc_oneshot::measure::<P>(form, test, lab),
+        "sync_mpsc" => sync_mpsc::measure::<P>(form, test, lab),
+        "sync_notify" => sync_notify::measure::<P>(form, test, lab),
+        "sync_semaphore" => sync_semaphore::measure::<P>(form, test, lab),
+        "timer" => timer::measure::<P>(form, test, lab),
+        "timer_accuracy" => timer_accuracy::measure(form, lab),
+        "fork_join" => fork_join::measure(form, test, lab),
+        "help" => help::measure::<P>(form, test, lab),
+        "idle" => idle::measure::<P>(form, test, lab),
         "memory" => memory::measure::<P>(form, test),
+        "server" => server::measure::<P>(form, last_number(test), lab),
         _ => unknown(suite),
     }
 }

@@ -1,21 +1,23 @@
 //! One worker: a thousand tasks spawned by the future passed to `block_on`.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
+use crate::beside;
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample_beside};
 
 const TASKS: usize = 1_000;
 
-pub(super) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {
     let mut runtime = Runtime::new(form, Purpose::Inside, 1);
     match test {
         "rt_spawn_many_local" => {}
         "spawn_many_remote_busy" => runtime.block_on(async { keep_busy() }),
         _ => unknown(test),
     }
-    sample(budget, Unit::Microseconds, |turns| {
+    sample_beside(lab, Unit::Microseconds, beside::switch, |turns| {
         for _ in 0..turns {
             runtime.block_on(spawn_and_join());
         }
@@ -32,7 +34,10 @@ pub(super) async fn spawn_and_join() {
     }
 }
 
-/// From now on a task is always ready.
+/// From now on a task is ready throughout a slice.
 fn keep_busy() {
-    spawn(async { keep_busy() });
+    spawn(async {
+        beside::while_on().await;
+        keep_busy();
+    });
 }

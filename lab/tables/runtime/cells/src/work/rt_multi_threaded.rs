@@ -7,18 +7,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use super::unknown;
+use crate::beside;
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{JoinHandle, Purpose, Runtime, joined, spawn, spawn_pinned};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample_beside};
 
 const WORKERS: usize = 4;
 const MANY: usize = 10_000;
 const SPIN: Duration = Duration::from_micros(10);
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let purpose = match test {
         "spawn_many_remote" | "spawn_many_remote_busy1" => Purpose::Inside,
         _ => Purpose::Outside,
@@ -47,7 +49,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
         "chained_spawn" => chained_spawn,
         _ => unknown(test),
     };
-    sample(budget, Unit::Microseconds, |turns| {
+    sample_beside(lab, Unit::Microseconds, beside::switch, |turns| {
         for _ in 0..turns {
             turn(&mut runtime);
         }
@@ -148,6 +150,7 @@ async fn join_all(handles: Vec<JoinHandle<()>>) {
 /// The document yields as Tokio does in this test only.
 async fn yield_and_spin<P: Primitives>(form: Form) {
     loop {
+        beside::while_on().await;
         if form == Form::Published {
             ::tokio::task::yield_now().await;
         } else {
@@ -159,7 +162,10 @@ async fn yield_and_spin<P: Primitives>(form: Form) {
 
 fn spin_and_respawn() {
     spin();
-    spawn(async { spin_and_respawn() });
+    spawn(async {
+        beside::while_on().await;
+        spin_and_respawn();
+    });
 }
 
 fn spin() {

@@ -1,16 +1,17 @@
 //! Tasks that yield once and return a number, and empty ones on a worker for each core.
 
+use lab::{Lab, Samples};
+
 use super::rt_current_thread::spawn_and_join;
 use super::{last_number, unknown};
 use crate::form::{Form, cores};
-use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     if test == "from_block_on" {
-        return from_block_on(form, budget);
+        return from_block_on(form, lab);
     }
     let workers = if test.starts_with("basic_scheduler_spawn_") {
         1
@@ -21,7 +22,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     };
     let tasks = last_number(test);
     let mut runtime = Runtime::new(form, Purpose::Inside, workers);
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             let sum: usize = runtime.block_on(async {
                 let mut handles = Vec::with_capacity(tasks);
@@ -43,9 +44,9 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
 }
 
 /// The main thread spawns a thousand tasks from the future passed to `block_on`, and awaits them.
-fn from_block_on(form: Form, budget: &Budget) -> Measurement {
+fn from_block_on(form: Form, lab: &Lab) -> Samples {
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             runtime.block_on(spawn_and_join());
         }

@@ -1,17 +1,18 @@
 //! Empty blocking calls, sixteen at a time from each of some tasks.
 
+use lab::{Lab, Samples};
+
 use crate::form::{Form, cores};
-use crate::measurement::Measurement;
 use crate::runtime::{Purpose, Runtime, joined, spawn, spawn_blocking};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const BATCHES: usize = 100;
 const CALLS: usize = 16;
 
-pub(super) fn measure(form: Form, tasks: usize, budget: &Budget) -> Measurement {
+pub(super) fn measure(form: Form, tasks: usize, lab: &Lab) -> Samples {
     // At least two, because the test is about workers and blocking threads on one core too.
     let mut runtime = Runtime::new(form, Purpose::Inside, cores().max(2));
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             let done: usize = runtime.block_on(async {
                 let callers: Vec<_> = (0..tasks).map(|_| spawn(call())).collect();

@@ -1,25 +1,26 @@
 //! Five thousand numbers through an unbounded channel: from five tasks at once, and within one.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const WORKERS: usize = 6;
 const SENDERS: usize = 5;
 const EACH: usize = 1_000;
 pub(super) const MESSAGES: usize = SENDERS * EACH;
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let mut runtime = Runtime::new(form, Purpose::Inside, form.workers(WORKERS));
     let turn = match test {
         "contention/unbounded" => contention::<P>,
         "uncontented/unbounded" => uncontended::<P>,
         _ => unknown(test),
     };
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             assert_eq!(turn(&mut runtime), sum(MESSAGES), "the sum of all numbers");
         }

@@ -1,16 +1,17 @@
 //! Requests to one task that answers each through a channel of its own.
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const REQUESTS: usize = 1_000;
 const CAPACITY: usize = 10;
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let workers = match test {
         "request_reply" => 1,
         "request_reply #2" => 2,
@@ -26,7 +27,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
         });
         sender
     });
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             let last = runtime.block_on(async {
                 let mut number = 0;

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use lab::{Lab, Samples};
+
 use super::{last_number, unknown};
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::{Notify, Primitives};
 use crate::runtime::{Purpose, Runtime};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const WORKERS: usize = 6;
 const WAKE_UPS: usize = 500;
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let runtime = Runtime::new(form, Purpose::Outside, form.workers(WORKERS));
     let shared = Arc::new((P::Notify::default(), AtomicUsize::new(0)));
     for _ in 0..last_number(test) {
@@ -31,7 +32,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
         Some(("notify_waiters", _)) => P::Notify::notify_waiters,
         _ => unknown(test),
     };
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             woken.store(0, Relaxed);
             while woken.load(Relaxed) < WAKE_UPS {

@@ -4,12 +4,13 @@ use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
+use lab::{Lab, Samples};
+
 use super::formatting::{Numbers, work};
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::{Notify, Primitives, Publisher, Subscriber};
 use crate::runtime::{Purpose, Runtime, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const WORKERS: usize = 6;
 pub(super) const ROUNDS: usize = 100;
@@ -17,8 +18,8 @@ pub(super) const ROUNDS: usize = 100;
 pub(super) fn measure<P: Primitives, C: Publisher>(
     form: Form,
     receivers: usize,
-    budget: &Budget,
-) -> Measurement {
+    lab: &Lab,
+) -> Samples {
     let mut runtime = Runtime::new(form, Purpose::Inside, form.workers(WORKERS));
     let channel = C::new();
     let working = Arc::new((AtomicUsize::new(0), P::Notify::default()));
@@ -44,7 +45,7 @@ pub(super) fn measure<P: Primitives, C: Publisher>(
         }
     });
     let mut round = 0;
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             runtime.block_on(async {
                 for _ in 0..ROUNDS {

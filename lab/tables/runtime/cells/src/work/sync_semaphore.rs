@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use futures::future::join_all;
+use lab::{Lab, Samples};
 
 use super::unknown;
 use crate::form::Form;
-use crate::measurement::Measurement;
 use crate::primitives::{Primitives, Semaphore};
 use crate::runtime::{Purpose, Runtime, joined, spawn};
-use crate::sampling::{Budget, Unit, sample};
+use crate::sampling::{Unit, sample};
 
 const WORKERS: usize = 6;
 const TURNS: usize = 6;
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     let (permits, how) = match test.split_once('/') {
         Some(("uncontented", how)) => (10, how),
         Some(("contention", how)) => (5, how),
@@ -29,7 +29,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
     };
     let mut runtime = Runtime::new(form, Purpose::Inside, workers);
     let semaphore = Arc::new(P::Semaphore::new(permits));
-    sample(budget, Unit::Microseconds, |turns| {
+    sample(lab, Unit::Microseconds, |turns| {
         for _ in 0..turns {
             assert_eq!(turn(&mut runtime, &semaphore), TURNS, "permits taken");
         }

@@ -3,19 +3,20 @@
 use std::hint;
 use std::time::Duration;
 
+use lab::{Lab, Samples};
+
 use super::unknown;
 use crate::form::{Form, cores};
-use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{JoinHandle, Purpose, Runtime, joined, sleep, spawn_pinned, timeout};
-use crate::sampling::{Budget, Unit, processor_time, sample};
+use crate::sampling::{Unit, processor_time, sample};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MANY: usize = 8;
 
-pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
     if test == "fired" {
-        return fired(form, budget);
+        return fired(form, lab);
     }
     let (tasks, workers, start): (_, _, Start) = match test {
         "single_thread_timeout" => (1, 1, ready_at_once),
@@ -27,7 +28,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
         _ => unknown(test),
     };
     let mut runtime = Runtime::new(form, Purpose::Timers, workers);
-    sample(budget, Unit::Nanoseconds, |turns| {
+    sample(lab, Unit::Nanoseconds, |turns| {
         let each = turns.div_ceil(tasks as u64);
         let done = runtime.block_on(async {
             let handles: Vec<_> = (0..tasks).map(|_| start(each)).collect();
@@ -78,7 +79,7 @@ fn cancelled<P: Primitives>(timers: u64) -> JoinHandle<u64> {
 }
 
 /// A thousand tasks sleep for 1 to 20 ms. Measures only the processor time, not the wait.
-fn fired(form: Form, budget: &Budget) -> Measurement {
+fn fired(form: Form, lab: &Lab) -> Samples {
     const TIMERS: usize = 1_000;
     let mut runtime = Runtime::new(form, Purpose::Timers, cores());
     let mut turn = || {
@@ -94,10 +95,9 @@ fn fired(form: Form, budget: &Budget) -> Measurement {
                 joined(handle).await;
             }
         });
-        (processor_time() - before).as_secs_f64() * 1e9 / TIMERS as f64
+        let microseconds = (processor_time() - before).as_secs_f64() * 1e6;
+        Samples::from([("processor", microseconds / TIMERS as f64)])
     };
     turn();
-    let times = budget.measure.as_millis() / 30 + 1;
-    let samples = (0..times).map(|_| turn()).collect();
-    Measurement::new().with("processor", samples)
+    lab.serve(|_| turn())
 }

@@ -3,31 +3,33 @@
 use std::hint;
 use std::time::{Duration, Instant};
 
+use lab::{Lab, Samples};
+
 use crate::form::{Form, cores};
-use crate::measurement::{Measurement, quantile};
 use crate::runtime::{Purpose, Runtime, joined, sleep, spawn_pinned};
+use crate::sampling::spread;
 
 const SLEEPERS: usize = 100;
 
-pub(super) fn measure(form: Form) -> Measurement {
+pub(super) fn measure(form: Form, lab: &Lab) -> Samples {
     let mut runtime = Runtime::new(form, Purpose::Timers, cores());
     runtime.block_on(async {
-        let (work, wait) = (Duration::from_millis(100), Duration::from_millis(150));
+        let (work, wait) = (Duration::from_millis(20), Duration::from_millis(30));
         joined(spawn_pinned(move || lateness_after(work, wait))).await
     });
-    let mut late = runtime.block_on(async {
-        let handles: Vec<_> = durations()
-            .map(|duration| spawn_pinned(move || lateness_after(Duration::ZERO, duration)))
-            .collect();
-        let mut late = Vec::with_capacity(SLEEPERS);
-        for handle in handles {
-            late.push(joined(handle).await);
-        }
-        late
-    });
-    Measurement::new()
-        .with("median", vec![quantile(&mut late, 0.5)])
-        .with("p99", vec![quantile(&mut late, 0.99)])
+    lab.serve(|_| {
+        let mut late = runtime.block_on(async {
+            let handles: Vec<_> = durations()
+                .map(|duration| spawn_pinned(move || lateness_after(Duration::ZERO, duration)))
+                .collect();
+            let mut late = Vec::with_capacity(SLEEPERS);
+            for handle in handles {
+                late.push(joined(handle).await);
+            }
+            late
+        });
+        spread(&mut late)
+    })
 }
 
 /// From 1 to 40 ms, so that some end together and some alone.

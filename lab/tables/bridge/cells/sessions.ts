@@ -1,0 +1,40 @@
+/** Where the sessions of a cell run: pages of one browser, or this process. */
+import type { Found, Order } from '../caller/order.js';
+import { Session } from '../host/session.js';
+import { nodeGround } from '../node/ground.js';
+import { findChromium, openBrowser } from '../page/browser.js';
+import type { Platform } from '../subject.js';
+import { subjectNamed } from '../subjects/index.js';
+import { descendants } from './processor-time.js';
+
+export interface Sessions {
+  open(): Promise<{ run(order: Order): Promise<Found> }>;
+  /** Whose processor time is that of the calls. */
+  processes(): readonly number[];
+  close(): Promise<void>;
+}
+
+/** Undefined if the platform is not installed. */
+export async function openSessions(
+  platform: Platform,
+  name: string,
+): Promise<Sessions | undefined> {
+  if (platform === 'Chromium') {
+    const program = findChromium();
+    if (program === undefined) return undefined;
+    // This process is only the browser's driver.
+    return { ...(await openBrowser(program, name)), processes: descendants };
+  }
+  const opened: Session[] = [];
+  return {
+    async open() {
+      const session = await Session.open(subjectNamed(name), nodeGround(platform, name));
+      opened.push(session);
+      return session;
+    },
+    processes: () => [process.pid],
+    async close() {
+      for (const session of opened) session.close();
+    },
+  };
+}

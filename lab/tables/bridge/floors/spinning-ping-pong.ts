@@ -1,7 +1,0 @@
-import { memoryPingPong } from './ping-pong.js';
-
-export default memoryPingPong({
-  name: 'two workers, polling',
-  wait: 'spin',
-  note: 'A number to another worker and back; both keep a core busy while they wait.',
-});
