@@ -108,8 +108,8 @@ function draw({ namespace }: Pick<OnServer, 'namespace'>, keySet: KeySet, work: 
   return drawFrom(keySet, `${namespace}:${work}:${keySet.name}`);
 }
 
-function samplesOf({ name }: KeySet, figures: Samples): Samples {
+function samplesOf({ name }: KeySet, found: Samples): Samples {
   return Object.fromEntries(
-    Object.entries(figures).map(([figure, value]) => [`${name} ${figure}`, value]),
+    Object.entries(found).map(([figure, value]) => [`${name} ${figure}`, value]),
   );
 }
