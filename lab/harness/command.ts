@@ -4,7 +4,7 @@
  * Invariant: however it ends (last round, Ctrl-C, error), finished rounds are kept, no process is left running, and the
  * last lines say where the results are or how to continue.
  */
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
@@ -73,6 +73,8 @@ async function runLab(places: Places, options: Options): Promise<number> {
 
   const startedAt = performance.now();
   const interruption = new AbortController();
+  // Each process of a round listens.
+  setMaxListeners(0, interruption.signal);
   const { due, later } = await prepareWorks(places, names, options, interruption.signal);
   await measureAll(places, due, interruption);
   if (interruption.signal.aborted) {

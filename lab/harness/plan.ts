@@ -19,7 +19,7 @@ export interface PlannedGroup {
   readonly cell: Cell;
   readonly rows: readonly Row[];
   readonly runs: readonly PlannedRun[];
-  /** Whether it has no figures, so that one round without a control is enough. */
+  /** Whether it has nothing to compare, so that one round without a control is enough. */
   readonly once: boolean;
 }
 
@@ -147,7 +147,7 @@ function planGroup(
     const { sameAs } = subjectOf(table, subject);
     return { subject, control: false, ...(sameAs === undefined ? {} : { sameAs }) };
   });
-  const once = rows.length === 0;
+  const once = rows.every(({ aside }) => aside);
   const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
   return { cell, rows, runs: [...runs, ...control], once };
 }

@@ -18,7 +18,7 @@ import type { Turns } from './statistics.js';
 
 /** A round lasts about this long in turns, within the number of turns below. */
 const turnsMilliseconds = 4_000;
-const fewestTurns = 4;
+const fewestTurns = 2;
 const mostTurns = 20;
 const usualSliceMilliseconds = 25;
 /** The system distributes new busy processes among the cores. */

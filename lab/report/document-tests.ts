@@ -29,8 +29,9 @@ function test(rows: readonly RowOutcome[]): Markup {
   const [first] = rows;
   if (!first) return html``;
   const { row, rounds, subjects } = first;
+  const isOneUnit = rows.every((other) => other.row.unit === row.unit);
   return html`<div class="scroll"><table class="document tests">
-<caption>${row.about} In ${row.unit}, ${row.better} is better; ${counted(rounds, 'interleaved round')}.</caption>
+<caption>${row.about} ${isOneUnit && html`In ${row.unit}, ${row.better} is better; `}${counted(rounds, 'round')}.</caption>
 <thead>
 <tr><th rowspan="2" scope="col">Library</th>${rows.map((column) => html`<th colspan="3" scope="colgroup">${columnOf(column)}</th>`)}</tr>
 <tr>${rows.map(() => html`<th scope="col">published</th><th scope="col">here</th><th scope="col">ours: times better</th>`)}</tr>

@@ -13,6 +13,8 @@ use std::time::Duration;
 use common::{must_end, threads, wait};
 use futures::executor;
 use gate::Gate;
+#[cfg(all(unix, feature = "net"))]
+use pointsman::net::UnixStream;
 use pointsman::sync::oneshot;
 use pointsman::task;
 use pointsman::time;
@@ -122,6 +124,40 @@ fn many_woken_tasks_do_not_wait_for_one_that_blocks() {
             });
             assert_eq!(wait(waking), 44_850);
             tasks.into_iter().for_each(wait);
+        }
+    });
+}
+
+// --- with I/O ---
+
+/// With I/O, a worker whose tasks have all yielded polls for events before it runs them again.
+#[cfg(all(unix, feature = "net"))]
+#[test]
+fn a_worker_whose_task_always_yields_takes_a_task_behind_one_that_blocks() {
+    must_end(|| {
+        let runtime = threads(2);
+        let guard = runtime.enter();
+        let _sockets = UnixStream::pair().unwrap();
+        drop(guard);
+        for _ in 0..10 {
+            let gate = Gate::new();
+            let passage = gate.passage();
+            let (begun, has_begun) = mpsc::channel();
+            let blocking = runtime.spawn(async move {
+                begun.send(()).unwrap();
+                passage.block();
+                spawns_and_blocks(1, Gate::new()).await;
+            });
+            has_begun.recv().unwrap();
+            let yielding = runtime.spawn(async move {
+                gate.open();
+                loop {
+                    task::yield_now().await;
+                }
+            });
+            wait(blocking);
+            yielding.abort();
+            assert!(executor::block_on(yielding).unwrap_err().is_cancelled());
         }
     });
 }

@@ -155,7 +155,7 @@ const documentRows: readonly Row[] = [
   documentRow('ops/sec', [24_980, 46_396, 35_492, 35_990, 30_683], {
     about: `${call.about} ${conditionWords.quiet} Pointsman and coincident wait awake, which is fast where each of the two threads has a core. The document concludes that Atomics bring 1.5 times the calls (port_sab__custom against port_port__structured), that CBOR costs 1.2 times (__cbor against __custom), and that waitAsync is not faster than a MessagePort (sab_sab against port_sab): the lines show what holds here.`,
   }),
-  documentRow('Average Time', [40_032, 21_553, 28_175, 27_785, 32_590], {
+  documentRow('Average Time (ns)', [40_032, 21_553, 28_175, 27_785, 32_590], {
     row: 'Chromium, average time of a blocking call, quiet',
     measure: measureName('quiet', averageTime),
     aside: true,
@@ -163,7 +163,7 @@ const documentRows: readonly Row[] = [
     better: 'lower',
     about: 'The same in nanoseconds per call.',
   }),
-  documentRow('Margin', [2.57, 2.71, 2.91, 2.59, 3.77], {
+  documentRow('Margin (±%)', [2.57, 2.71, 2.91, 2.59, 3.77], {
     row: 'Chromium, margin of a blocking call, quiet',
     measure: measureName('quiet', margin),
     aside: true,
@@ -172,7 +172,7 @@ const documentRows: readonly Row[] = [
     about:
       'The 95 % margin of the average time in one slice. The document times each call, the lab 0.1 ms of calls.',
   }),
-  documentRow('Samples', [12_490, 23_203, 17_750, 17_999, 15_342], {
+  documentRow(`Samples (here in ${throughputSlice} ms)`, [12_490, 23_203, 17_750, 17_999, 15_342], {
     row: 'Chromium, timed blocking calls, quiet',
     measure: measureName('quiet', timedCalls),
     aside: true,
@@ -254,7 +254,8 @@ const watchedRows: readonly Row[] = [
     unit: 'ms/s',
     better: 'lower',
     subjects: whoDo('Chromium', 'idle'),
-    about: 'Processor time per second of all processes and threads, without any calls.',
+    about:
+      'Processor time per second of all processes and threads, without any calls. The floor is the page without a bridge.',
   },
 ];
 
@@ -266,6 +267,7 @@ const table: Table = {
     where:
       'in blocking calls from a worker into its page, on an otherwise idle machine with a core for each thread: both spin while they wait',
     work: 'blocking calls from a worker into its page',
+    beside: [throughputRow('Chromium', call, 'one core busy').row],
   },
   document: {
     title: 'Atomics Throughput Benchmark (Chrome 113, M1 MacBook Pro)',

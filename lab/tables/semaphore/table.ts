@@ -39,7 +39,7 @@ const documentRows: readonly Row[] = [
       '@shopify/semaphore': 167.8239,
     },
     about:
-      'Each request makes a semaphore of 1, issues 5,000 acquires with .then and releases in the callback. Bursts of 200 requests over 50 connections to one workerd, whose processor time is judged.',
+      'Each request makes a semaphore of 1, issues 5,000 acquires with .then and releases in the callback. Bursts of 200 requests over 50 connections, each to a new workerd, whose processor time is judged.',
   },
   {
     row: 'total time',

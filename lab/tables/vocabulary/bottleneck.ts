@@ -28,7 +28,7 @@ export function bottleneck(options: {
     ...(isFirst
       ? {
           keyed: {
-            most: 500,
+            most: 100,
             create: ({ default: Limiter }, maxConcurrent) => new Limiter.Group({ maxConcurrent }),
             run: (group, key, work) => group.key(key).schedule(work),
           },

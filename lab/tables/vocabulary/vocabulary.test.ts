@@ -5,7 +5,7 @@ import table from './table.js';
 describe('the table', () => {
   it('begins with the rows that `make lab` measures: limiters, then channels', () => {
     const headline = table.cells.slice(0, table.headlineCells).map(({ id }) => id);
-    expect(headline).toEqual(['limiter, concurrency', 'limiter, both', 'buffered']);
+    expect(headline).toEqual(['limiter, concurrency', 'buffered']);
     expect(table.rows[0]).toMatchObject({ cell: 'limiter, concurrency', measure: 'of10000' });
   });
 

@@ -3,6 +3,7 @@
  * worker, so that nothing learnt in one carries over to the next.
  */
 import { type Condition, conditions } from '../../../harness/condition.js';
+import { millisecondsBetween, readProcessorTime } from '../../../harness/processor-time.js';
 import { processorTimeOf } from '../../../harness/sample.js';
 import type { Lab, MeasuredCell, Measurement, Samples, Slice } from '../../../harness/table.js';
 import type { Found } from '../caller/order.js';
@@ -11,7 +12,6 @@ import { noChromium } from '../page/browser.js';
 import type { BridgeSubject, Platform } from '../subject.js';
 import { subjectNamed, subjects } from '../subjects/index.js';
 import type { Work } from '../work.js';
-import { millisecondsBetween, readProcessorTime } from './processor-time.js';
 import { openSessions, type Sessions } from './sessions.js';
 
 /** The code that all works of a session share is compiled. */

@@ -1,11 +1,12 @@
 /** Where the sessions of a cell run: pages of one browser, or this process. */
+
+import { descendantsOf } from '../../../harness/processor-time.js';
 import type { Found, Order } from '../caller/order.js';
 import { Session } from '../host/session.js';
 import { nodeGround } from '../node/ground.js';
 import { findChromium, openBrowser } from '../page/browser.js';
 import type { Platform } from '../subject.js';
 import { subjectNamed } from '../subjects/index.js';
-import { descendants } from './processor-time.js';
 
 export interface Sessions {
   open(): Promise<{ run(order: Order): Promise<Found> }>;
@@ -23,7 +24,7 @@ export async function openSessions(
     const program = findChromium();
     if (program === undefined) return undefined;
     // This process is only the browser's driver.
-    return { ...(await openBrowser(program, name)), processes: descendants };
+    return { ...(await openBrowser(program, name)), processes: () => descendantsOf(process.pid) };
   }
   const opened: Session[] = [];
   return {

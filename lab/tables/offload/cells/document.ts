@@ -141,7 +141,7 @@ function asideRow(line: ReportLine | ConnectionTime, unit: string, figures: Pair
     better: line === rate || line === 'Transfer rate' ? 'higher' : 'lower',
     aside: true,
     published: bySubject(figures),
-    about: `As printed by ab after ${whole.requests} requests: ${line}.`,
+    about: `As printed by ab after ${whole.requests} requests.`,
   };
 }
 

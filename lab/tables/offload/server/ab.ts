@@ -45,7 +45,8 @@ export async function runAb(
   const { stdout } = await x('ab', ['-k', ...numbers, url], { throwOnError: true });
   const report = parseReport(stdout);
   if (report['Complete requests'] !== requests || report['Failed requests'] !== 0) {
-    throw new Error(`ab completed ${report['Complete requests']} of ${requests} requests`);
+    const failures = /\(Connect: .*\)/.exec(stdout)?.[0] ?? '';
+    throw new Error(`ab completed ${report['Complete requests']} of ${requests} ${failures}`);
   }
   if (report['HTML transferred'] !== requests * bytes) throw new Error('answers were too short');
   return report;

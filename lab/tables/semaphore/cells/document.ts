@@ -4,6 +4,7 @@
  * The document warms every subject up on one route of one server. Here each subject has its own server, which also
  * gets the warm-up. The compatibility date is the document's.
  */
+import { millisecondsBetween, readProcessorTime } from '../../../harness/processor-time.js';
 import { processorTimeOf } from '../../../harness/sample.js';
 import type { MeasuredCell, Samples } from '../../../harness/table.js';
 import { type Driver, findDriver, type Load, type LoadResult } from '../drivers/driver.js';
@@ -49,11 +50,12 @@ export const documentCell: MeasuredCell = {
 };
 
 async function rateOf(server: Server, driver: Driver): Promise<Samples> {
-  const before = server.processorTime();
+  const before = readProcessorTime([server.id]);
   const { totalSeconds } = await load(server.url, driver, burst);
+  const used = millisecondsBetween(before, readProcessorTime([server.id]));
   return {
     [requestRate]: burst.requests / totalSeconds,
-    [processorTimeOf(requestRate)]: (server.processorTime() - before) / burst.requests,
+    [processorTimeOf(requestRate)]: (used * 1_000) / burst.requests,
   };
 }
 

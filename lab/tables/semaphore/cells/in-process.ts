@@ -13,6 +13,8 @@ import { checkExclusion, type Enter } from './checks.js';
 
 export interface InProcess<Form> {
   readonly id: string;
+  /** As in `MeasuredCell.sliceMilliseconds`, where a batch takes longer than usual. */
+  readonly sliceMilliseconds?: number;
   /** As in `MeasuredCell.runtime`. */
   readonly runtime?: string;
   readonly limit: number;
@@ -29,7 +31,7 @@ export interface InProcess<Form> {
 const warmUpMilliseconds = 100;
 
 export function inProcessCell<Form>(cell: InProcess<Form>): MeasuredCell {
-  const { id, runtime, limit, floor, form, enter, workloads } = cell;
+  const { id, sliceMilliseconds, runtime, limit, floor, form, enter, workloads } = cell;
   const contenders = subjects.filter((subject) => subject.role !== 'floor' && form(subject));
   const warmUp = warmUpMilliseconds * Object.keys(workloads).length;
 
@@ -52,12 +54,12 @@ export function inProcessCell<Form>(cell: InProcess<Form>): MeasuredCell {
   }
 
   const names = [...contenders, floor].map((subject) => subject.name);
-  const elsewhere = runtime === undefined ? {} : { runtime };
   return {
     id,
     subjects: names,
     expectedMilliseconds: 200 + warmUp,
     measure,
-    ...elsewhere,
+    ...(sliceMilliseconds === undefined ? {} : { sliceMilliseconds }),
+    ...(runtime === undefined ? {} : { runtime }),
   };
 }

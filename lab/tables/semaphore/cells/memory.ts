@@ -25,7 +25,7 @@ export const memoryCell: MeasuredCell = {
     // Compiles the code, and grows memory that stays anyway.
     await bytesPerWaiter(permits, library);
     const samples: number[] = [];
-    while (samples.length < 5) samples.push(await bytesPerWaiter(permits, library));
+    while (samples.length < 3) samples.push(await bytesPerWaiter(permits, library));
     return { ok: true, samples: { bytesPerWaiter: samples } };
   },
 };

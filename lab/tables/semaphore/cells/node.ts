@@ -65,6 +65,7 @@ export const triedFirstCell = inProcessCell<With<PermitForm, 'tryAcquire'>>({
 
 export const deepCell = inProcessCell<PermitForm>({
   id: 'deep',
+  sliceMilliseconds: 100,
   limit: 1,
   floor: barePromises,
   form: ({ permits }) => permits,
@@ -76,6 +77,7 @@ export const abortedCell = inProcessCell<
   With<PermitForm, 'acquireWithSignal'> | With<RunForm, 'runWithSignal'>
 >({
   id: 'aborted',
+  sliceMilliseconds: 50,
   limit: 1,
   floor: promisesWithListeners,
   form: ({ permits, run }) => {

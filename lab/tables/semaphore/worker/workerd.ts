@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -21,8 +21,8 @@ export interface Server {
   readonly url: string;
   /** The output of workerd on its standard error so far. */
   words(): string;
-  /** Of all its threads so far, in microseconds. */
-  processorTime(): number;
+  /** Its process, which starts and ends no threads while it serves. */
+  readonly id: number;
   stop(): Promise<void>;
 }
 
@@ -57,17 +57,9 @@ export async function serve(
   return {
     url: `http://127.0.0.1:${port}/`,
     words: () => words,
-    processorTime: () => processorTime(`/proc/${child.pid}/task`),
+    id: child.pid as number,
     stop,
   };
-}
-
-/** workerd starts and ends no threads while it serves, so the sum never decreases. */
-function processorTime(threads: string): number {
-  return readdirSync(threads).reduce((sum, thread) => {
-    const [nanoseconds] = readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ');
-    return sum + Number(nanoseconds) / 1_000;
-  }, 0);
 }
 
 /** workerd reports its port on its control pipe: a line of JSON. */

@@ -10,6 +10,8 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 
 export interface InProcess<Form> {
   readonly id: string;
+  /** As in `MeasuredCell.sliceMilliseconds`, where a batch takes longer than usual. */
+  readonly sliceMilliseconds?: number;
   /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: VocabularySubject): Form | undefined;
   /** Throws if the subject does not do the work; not timed. */
@@ -24,7 +26,7 @@ export interface InProcess<Form> {
 const warmUpMilliseconds = 100;
 
 export function inProcessCell<Form>(cell: InProcess<Form>): MeasuredCell {
-  const { id, form, check, breaks, workloads } = cell;
+  const { id, sliceMilliseconds, form, check, breaks, workloads } = cell;
   const names = subjects.filter((subject) => form(subject) !== undefined).map(({ name }) => name);
   const warmUp = warmUpMilliseconds * Object.keys(workloads).length;
 
@@ -46,7 +48,13 @@ export function inProcessCell<Form>(cell: InProcess<Form>): MeasuredCell {
     return { ok: true, samples: {}, ...(unequal === undefined ? {} : { note: unequal, unequal }) };
   }
 
-  return { id, subjects: names, expectedMilliseconds: 200 + warmUp, measure };
+  return {
+    id,
+    subjects: names,
+    expectedMilliseconds: 200 + warmUp,
+    measure,
+    ...(sliceMilliseconds === undefined ? {} : { sliceMilliseconds }),
+  };
 }
 
 export function missingOf({ missing }: VocabularySubject): Measurement | undefined {

@@ -7,6 +7,8 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import { missingOf } from './in-process.js';
 
 const most = 10_000;
+/** Less cannot be told from the heap's own changes. */
+const leastBytes = 10;
 const resolved = Promise.resolve();
 
 /** A cell of samples in bytes, which `fill` measures once. */
@@ -30,7 +32,7 @@ function memoryCell<Form>(
       // Compiles the code, and grows memory that stays anyway.
       await fill(used, library);
       const bytes: number[] = [];
-      while (bytes.length < 5) bytes.push(await fill(used, library));
+      while (bytes.length < 3) bytes.push(await fill(used, library));
       return { ok: true, samples: { bytes } };
     },
   };
@@ -82,8 +84,7 @@ export const keptMemoryCell = memoryCell(
     await useAll('warm-up');
     const before = await heapInUse();
     await useAll('key');
-    // A ratio needs a number above 0.
-    const kept = Math.max(1, ((await heapInUse()) - before) / keys);
+    const kept = Math.max(leastBytes, ((await heapInUse()) - before) / keys);
     await run(limiter, 'key 0', () => resolved);
     return kept;
   },

@@ -125,6 +125,7 @@ export const bothCell = limiterCell('both');
 /** Without the subjects that take long for each function. */
 export const longQueueCell = inProcessCell<LimiterForm>({
   id: 'limiter, long queue',
+  sliceMilliseconds: 100,
   form: ({ limiter }) =>
     limiter?.rules.includes('concurrency') && limiter.most === undefined ? limiter : undefined,
   workloads: { of100000: queued('concurrency', 100_000) },
@@ -132,6 +133,7 @@ export const longQueueCell = inProcessCell<LimiterForm>({
 
 export const keyedCell = inProcessCell<KeyedForm>({
   id: 'keyed',
+  sliceMilliseconds: 50,
   form: ({ keyed }) => keyed,
   workloads: { keyed },
 });

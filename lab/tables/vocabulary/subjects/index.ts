@@ -3,7 +3,8 @@
  * own, the floor.
  *
  * Not included: packages with under 10,000 downloads a week, except @thi.ng/csp, the fastest channel on npm; polyfills
- * of iterator helpers, which map one input at a time.
+ * of iterator helpers, which map one input at a time; the read-write lock of @rocicorp/lock, which keeps a promise of
+ * every reader until the next writer.
  *
  * To add a peer, add a file to this folder and an entry here. The cells include it according to its forms.
  */
@@ -35,7 +36,6 @@ import pointsman from './pointsman.js';
 import raceAborted from './race-aborted.js';
 import raceNaive from './race-naive.js';
 import repeater from './repeater.js';
-import rocicorpLock from './rocicorp-lock.js';
 import rwlock from './rwlock.js';
 import stdAsync from './std-async.js';
 import streamingIterables from './streaming-iterables.js';
@@ -66,7 +66,6 @@ export const subjects: readonly VocabularySubject[] = [
   itPushable,
   asyncRwlock,
   rwlock,
-  rocicorpLock,
   pMap,
   pMapIterable,
   streamingIterables,

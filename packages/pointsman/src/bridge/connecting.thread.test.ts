@@ -42,6 +42,18 @@ test('a reason for closing before the bridge is connected', async () => {
   expect(caught).toEqual([text, text, text, true, 'closed here: never mind']);
 });
 
+test('ready resolves although the first call closes the bridge', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const bridge = expose(port1, { end: () => bridge.close('enough') });
+  const host = connect<{ end(): void }>({ port: port2 });
+  await host.ready;
+  // Written before the host handles the message that connects it.
+  const ended = host.async.end();
+  await bridge.ready;
+  expect(await bridge.ended).toBe('closed here: enough');
+  await expect(ended).rejects.toThrow('the other side has closed the bridge: enough');
+});
+
 test('the script of the worker does not exist', async () => {
   const bridge = expose(startNothing(), {});
   const error = await bridge.ready.catch((error: unknown) => error);

@@ -206,8 +206,9 @@ export function expose<WorkerApi = object, Api extends object = object>(
       ended: end,
     });
     view = asynchronous(connection.endpoint, names);
-    connection.endpoint.begin(names);
+    // Before the first calls of the worker run: one may close the bridge.
     state.resolveReady();
+    connection.endpoint.begin(names);
   }
 
   function onGone(text: string): void {

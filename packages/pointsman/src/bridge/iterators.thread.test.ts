@@ -1,6 +1,6 @@
 /** Iterators and generators are passed by reference and return one item per call. */
 import { describe, expect, test } from 'vitest';
-import { bridged, until, useBridge } from '../../tests/bridge/threads.js';
+import { bridged, transports, until, useBridge } from '../../tests/bridge/threads.js';
 
 const events: string[] = [];
 
@@ -196,6 +196,59 @@ describe('over a bridge', () => {
       return [await host.async.first(items()), over];
     });
     expect(answer).toEqual(['one', true]);
+  });
+});
+
+test('a finished iterator is done, also before its last reply is handled', async () => {
+  const { run } = await bridged({
+    ...makeApi(),
+    turn: () => new Promise<void>((resolve) => setTimeout(resolve)),
+  });
+  const results = await run(async ({ host }) => {
+    const items = await host.async.count(0);
+    const first = items.next();
+    // The reply to `next` arrives while this call blocks, and is handled after it.
+    host.turn();
+    const second = items.next();
+    return [...(await Promise.all([first, second])), [...(items as Iterable<number>)]];
+  });
+  const done = { done: true, value: undefined };
+  expect(results).toEqual([{ done: true, value: 'the end' }, done, []]);
+});
+
+describe.each(transports)('over %s', (transport) => {
+  test('object literals are iterators too', async () => {
+    const { run } = await bridged(makeApi(), { transport });
+    const sums = await run(async ({ host }) => {
+      const iterable = {
+        name: 'numbers',
+        async *[Symbol.asyncIterator]() {
+          yield* [1, 2];
+        },
+      };
+      let left = 3;
+      const iterator = {
+        next: () => ({ done: left === 0, value: left && left-- }),
+        [Symbol.iterator]() {
+          return this;
+        },
+      };
+      return [await host.async.sum(iterable), await host.async.sum(iterator as never)];
+    });
+    expect(sums).toEqual([3, 6]);
+  });
+
+  test('an iterator that comes back is the original', async () => {
+    const items = (async function* () {
+      yield 1;
+    })();
+    const { run } = await bridged(
+      { items: () => items, isOriginal: (value: unknown) => value === items },
+      { transport },
+    );
+    expect(await run(async ({ host }) => host.async.isOriginal(await host.async.items()))).toBe(
+      true,
+    );
   });
 });
 

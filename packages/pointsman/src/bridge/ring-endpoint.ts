@@ -11,7 +11,7 @@ import type { WaitOptions } from '../sync/options.js';
 import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
-import { References } from '../transport/references.js';
+import { References, StaleReferenceError } from '../transport/references.js';
 import type { Transferable } from '../transport/transfer.js';
 import { type BlockedCall, type BlockedEndpoint, BlockingCalls } from './blocking-calls.js';
 import { type Ending, unanswered } from './ending.js';
@@ -294,7 +294,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     try {
       if (failure) throw failure;
       const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
-      if (call === undefined) throw new BridgeStateError(`${name} no longer exists`, name);
+      if (call === undefined) throw new StaleReferenceError(`${name} no longer exists`);
       result = call(...args);
       settlesLater = isThenable(result);
     } catch (error) {

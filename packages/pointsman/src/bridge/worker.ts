@@ -142,8 +142,9 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       'accept',
       functions.map(({ name }) => name),
     );
-    endpoint.begin(names);
+    // Before the first calls of the host run: one may close the bridge.
     state.resolveReady();
+    endpoint.begin(names);
   }
 
   // An earlier offer makes a hello unnecessary. It may take two turns to arrive, because Node reads messages between

@@ -40,7 +40,7 @@ describe('options of a pool', () => {
     ],
     [
       { worker, whenFull: 'drop' },
-      'TypeError: whenFull must be "reject" or "drop-oldest", got "drop"',
+      'TypeError: whenFull must be one of reject, drop-oldest, got "drop"',
     ],
     [{ worker, ageing: 0 }, 'RangeError: ageing must be an integer >= 1 or Infinity, got 0'],
     [{ worker, grace: NaN }, `RangeError: grace must be an integer from 0 to ${longest}, got NaN`],

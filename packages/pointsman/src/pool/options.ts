@@ -1,6 +1,6 @@
 /** The options of a pool and of its tasks, and their checks. */
 
-import { checkCount, checkInteger, invalid } from '../sync/errors.js';
+import { checkCount, checkFunction, checkInteger, checkOneOf, invalid } from '../sync/errors.js';
 import { checkOptions, checkTimeout, checkWaitOptions } from '../sync/options.js';
 import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
@@ -136,76 +136,73 @@ export const poolDefaults = {
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-const poolNames: ReadonlySet<string> = new Set<keyof PoolOptions>([
-  'module',
-  'worker',
-  'threads',
-  'minThreads',
-  'idleTimeout',
-  'maxWaiting',
-  'whenFull',
-  'ageing',
-  'grace',
-  'nice',
-  'recycle',
-  'resourceLimits',
-  'env',
-  'argv',
-  'execArgv',
-  'workerData',
-  'onError',
-  'name',
-]);
+const MAX_THREADS = 1024;
+
+type Check = (name: string, value: unknown) => void;
+
+const isObject = (value: unknown): boolean => Object(value) === value;
+
+function checkThat(isValid: boolean, name: string, value: unknown, expected: string): void {
+  if (!isValid) throw invalid(name, value, expected);
+}
+
+/** The options of a pool, each with a check of a value that is not undefined. */
+const poolChecks: Record<keyof PoolOptions, Check> = {
+  module: (name, value) =>
+    checkThat(
+      value instanceof URL || (typeof value === 'string' && URL.canParse(value)),
+      name,
+      value,
+      'a URL, as of new URL("./tasks.js", import.meta.url)',
+    ),
+  worker: (name, value) =>
+    checkThat(typeof value === 'function', name, value, 'a function that makes a Worker'),
+  threads: (name, value) => checkInteger(name, value, 1, MAX_THREADS),
+  // Its maximum depends on `threads`: see `checkPoolOptions`.
+  minThreads: () => {},
+  idleTimeout: (name, value) => checkInteger(name, value, 0, LONGEST_TIMER),
+  maxWaiting: (name, value) => checkCount(name, value, 0),
+  whenFull: (name, value) => checkOneOf(name, value, ['reject', 'drop-oldest']),
+  ageing: (name, value) => checkCount(name, value, 1),
+  grace: (name, value) => checkInteger(name, value, 0, LONGEST_TIMER),
+  nice: (name, value) => checkInteger(name, value, 0, 19),
+  recycle: (name, value) => checkEach(value, recycleChecks, name, `${name}.`),
+  resourceLimits: (name, value) => checkThat(isObject(value), name, value, 'an object'),
+  env: (name, value) =>
+    checkThat(typeof value === 'symbol' || isObject(value), name, value, 'an object, or SHARE_ENV'),
+  argv: (name, value) => checkThat(Array.isArray(value), name, value, 'an array'),
+  execArgv: (name, value) => checkThat(Array.isArray(value), name, value, 'an array of texts'),
+  workerData: () => {},
+  onError: checkFunction,
+  name: (name, value) => checkThat(typeof value === 'string', name, value, 'a string'),
+};
+const recycleChecks: Record<string, Check> = {
+  tasks: (name, value) => checkInteger(name, value, 1, LONGEST_TIMER),
+  heap: (name, value) => checkInteger(name, value, 1, Number.MAX_SAFE_INTEGER),
+  age: (name, value) => checkInteger(name, value, 1, LONGEST_TIMER),
+};
+
 /** Options that `worker` excludes. */
 const moduleNames = ['module', 'resourceLimits', 'env', 'argv', 'execArgv', 'workerData'] as const;
-const recycleNames: ReadonlySet<string> = new Set(['tasks', 'heap', 'age']);
+
+/** Throws unless all options are in the table, with valid values. */
+function checkEach(
+  options: unknown,
+  checks: Record<string, Check>,
+  argument?: string,
+  prefix = '',
+): void {
+  checkOptions(options, new Set(Object.keys(checks)), argument);
+  for (const [name, check] of Object.entries(checks)) {
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined) check(prefix + name, value);
+  }
+}
 
 export function checkPoolOptions(options: PoolOptions): void {
-  checkOptions(options, poolNames);
-  const { module, worker, threads, minThreads, idleTimeout, maxWaiting, whenFull } = options;
-  const { ageing, grace, nice, recycle, resourceLimits, name } = options;
-  if (worker !== undefined && typeof worker !== 'function') {
-    throw invalid('worker', worker, 'a function that makes a Worker');
-  }
-  if (module !== undefined && !(module instanceof URL)) {
-    if (typeof module !== 'string' || !URL.canParse(module)) {
-      throw invalid('module', module, 'a URL, as of new URL("./tasks.js", import.meta.url)');
-    }
-  }
-  const check = (each: string, value: unknown, min: number, max: number) => {
-    if (value !== undefined) checkInteger(each, value, min, max);
-  };
-  check('threads', threads, 1, 1024);
-  check('minThreads', minThreads, 0, threads ?? 1024);
-  check('idleTimeout', idleTimeout, 0, LONGEST_TIMER);
-  if (maxWaiting !== undefined) checkCount('maxWaiting', maxWaiting, 0);
-  if (whenFull !== undefined && !['reject', 'drop-oldest'].includes(whenFull)) {
-    throw invalid('whenFull', whenFull, '"reject" or "drop-oldest"');
-  }
-  if (ageing !== undefined) checkCount('ageing', ageing, 1);
-  check('grace', grace, 0, LONGEST_TIMER);
-  check('nice', nice, 0, 19);
-  if (recycle !== undefined) {
-    checkOptions(recycle, recycleNames, 'recycle');
-    check('recycle.tasks', recycle.tasks, 1, LONGEST_TIMER);
-    check('recycle.heap', recycle.heap, 1, Number.MAX_SAFE_INTEGER);
-    check('recycle.age', recycle.age, 1, LONGEST_TIMER);
-  }
-  if (resourceLimits !== undefined && Object(resourceLimits) !== resourceLimits) {
-    throw invalid('resourceLimits', resourceLimits, 'an object');
-  }
-  if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
-  const { env, argv, execArgv, onError } = options;
-  if (env !== undefined && typeof env !== 'symbol' && Object(env) !== env) {
-    throw invalid('env', env, 'an object, or SHARE_ENV');
-  }
-  if (argv !== undefined && !Array.isArray(argv)) throw invalid('argv', argv, 'an array');
-  if (execArgv !== undefined && !Array.isArray(execArgv)) {
-    throw invalid('execArgv', execArgv, 'an array of texts');
-  }
-  if (onError !== undefined && typeof onError !== 'function') {
-    throw invalid('onError', onError, 'a function');
-  }
+  checkEach(options, poolChecks);
+  const { threads = MAX_THREADS, minThreads = 0, worker } = options;
+  checkInteger('minThreads', minThreads, 0, threads);
   for (const each of worker === undefined ? [] : moduleNames) {
     const value = options[each];
     if (value !== undefined) throw invalid(each, value, 'absent if there is a worker');
@@ -229,10 +226,8 @@ export function checkRunOptions(options: RunOptions, names = runNames): void {
   if (priority !== undefined && !Number.isFinite(priority)) {
     throw invalid('priority', priority, 'a finite number', 'number');
   }
-  if (transfer !== undefined && !Array.isArray(transfer)) {
-    throw invalid('transfer', transfer, 'an array of what is moved');
+  if (transfer !== undefined) {
+    checkThat(Array.isArray(transfer), 'transfer', transfer, 'an array of what is moved');
   }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw invalid('onProgress', onProgress, 'a function');
-  }
+  if (onProgress !== undefined) checkFunction('onProgress', onProgress);
 }

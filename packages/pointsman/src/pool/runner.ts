@@ -101,7 +101,7 @@ export class Runner {
     exceedsHeapLimit: () => boolean,
   ) {
     this.#host = host;
-    this.#functions = functions.map((each) => ({ ...each, longest: Number.POSITIVE_INFINITY }));
+    this.#functions = functions.map((each) => ({ ...each, longest: Infinity }));
     this.#claims = claims;
     this.#stops = { claims, receive: (number) => host.receive(number) };
     this.#exceedsHeapLimit = exceedsHeapLimit;
@@ -232,7 +232,7 @@ export class Runner {
   }
 
   #define(inline: number, call: AnyFunction, definition?: Definition): void {
-    const longest = Number.POSITIVE_INFINITY;
+    const longest = Infinity;
     this.#inline.set(inline, { name: 'inline', call, longest, definition });
   }
 
@@ -285,7 +285,7 @@ export class Runner {
     this.lastTime = time;
     const { longest } = this.#function as KnownFunction;
     (this.#function as KnownFunction).longest =
-      time > longest || longest === Number.POSITIVE_INFINITY ? time : longest * FADE;
+      time > longest || longest === Infinity ? time : longest * FADE;
     this.#current = undefined;
     this.#streaming = undefined;
     enter(undefined);

@@ -31,9 +31,9 @@ export class TaskWatch {
 
   /** `label`: the prefix of error messages. Throws if adding a listener to the signal throws. */
   constructor(task: Task, options: RunOptions, label: string, watcher: TaskWatcher) {
-    const { signal, timeout = Number.POSITIVE_INFINITY } = options;
+    const { signal, timeout = Infinity } = options;
     this.#task = task;
-    this.#runTimeout = options.runTimeout ?? Number.POSITIVE_INFINITY;
+    this.#runTimeout = options.runTimeout ?? Infinity;
     this.#label = label;
     this.#watcher = watcher;
     this.#stopSignal =
@@ -54,7 +54,7 @@ export class TaskWatch {
   /** Called when the task was submitted to a worker: starts the `runTimeout`. */
   submitted(): void {
     const timeout = this.#runTimeout;
-    if (timeout === Number.POSITIVE_INFINITY) return;
+    if (timeout === Infinity) return;
     this.#stopRun = giveUpOn(
       { timeout },
       (error) => this.#watcher.ranTooLong(this.#task, error),

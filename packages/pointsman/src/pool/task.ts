@@ -155,7 +155,7 @@ export function taskOf(
   // An error that the listener throws becomes an unhandled rejection.
   const progress = onProgress && ((value: unknown) => void (async () => onProgress(value))());
   const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
-  const bound = runTimeout === Number.POSITIVE_INFINITY ? undefined : runTimeout;
+  const bound = runTimeout === Infinity ? undefined : runTimeout;
   return new Task(name, args, own, priority, key, bound);
 }
 

@@ -1,5 +1,5 @@
 /**
- * A worker of a pool in the host: its tasks, its messages and its end.
+ * A worker of a pool in the host: its tasks, its start and its end.
  *
  * Invariants:
  * - Tasks are submitted in order and run one at a time, so at most one task is claimed, and all others can be withdrawn
@@ -13,25 +13,21 @@ import { invalid } from '../sync/errors.js';
 import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
-import { type Port, platform } from '../transport/platform.js';
+import type { Port } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
 import { Definitions } from './definitions.js';
 import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
-import { isBatch, namesOf, timeOf } from './incoming.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
 import type { Poller } from './poller.js';
 import type { Setup, WireOptions } from './protocol.js';
 import * as protocol from './protocol.js';
-import { isStream, Stream } from './stream.js';
 import type { Task, TaskHolder } from './task.js';
 import { TaskSlots } from './task-slots.js';
 import { listenToWorker } from './worker-events.js';
+import { type MessageTarget, WorkerMessages } from './worker-messages.js';
 import type { WorkerOwner } from './worker-owner.js';
-
-/** Maximum number of messages handled in one turn of the event loop. Row: 256 empty tasks. */
-const MAX_PER_TURN = 16;
 
 /** Maximum number of a thread's messages that are read before it is ended: its result may be among them. */
 const MAX_BEFORE_END = 1_000;
@@ -48,7 +44,7 @@ export interface WorkerHandleOptions extends Setup {
   readonly poller: Poller | undefined;
 }
 
-export class WorkerHandle implements TaskHolder {
+export class WorkerHandle implements TaskHolder, MessageTarget {
   readonly startedAt = performance.now();
   /** The number of tasks that have finished. */
   completed = 0;
@@ -66,15 +62,16 @@ export class WorkerHandle implements TaskHolder {
   wasUsed = true;
   /** Whether a function or an iterator that a task returned is in use. */
   isCalled = false;
+  /** Whether it has ended. */
+  isOver = false;
   readonly #owner: WorkerOwner<WorkerHandle>;
   readonly #worker: PoolWorker;
-  readonly #options: WorkerHandleOptions;
+  readonly options: WorkerHandleOptions;
   readonly #id = randomId();
-  readonly #port: MessagePort;
   readonly #endpoint: Endpoint;
+  readonly messages: WorkerMessages<WorkerHandle>;
   /** Absent where memory cannot be shared. */
   readonly #claims: Claims | undefined;
-  readonly #mailbox: Mailbox | undefined;
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   readonly #targets = new Map<string, number>();
@@ -86,41 +83,26 @@ export class WorkerHandle implements TaskHolder {
   /** True at first, as for every worker. */
   #keepsAlive = true;
   #isBeingKilled = false;
-  #isDraining = false;
-  #isOver = false;
 
   constructor(owner: WorkerOwner<WorkerHandle>, worker: PoolWorker, options: WorkerHandleOptions) {
     this.#owner = owner;
     this.#worker = worker;
-    this.#options = options;
+    this.options = options;
     const memory =
       typeof SharedArrayBuffer === 'function'
         ? new SharedArrayBuffer(Claims.BYTES + Mailbox.BYTES)
         : undefined;
     this.#claims = memory && new Claims(memory);
     this.#slots = new TaskSlots(this, this.#claims);
-    this.#mailbox = memory && new Mailbox(memory, Claims.BYTES, 'host');
+    const mailbox = memory && new Mailbox(memory, Claims.BYTES, 'host');
     const { port1, port2 } = new MessageChannel();
-    this.#port = port1;
     this.#endpoint = new Endpoint({
       post: (records, transfer) => {
         port1.postMessage(records, transfer);
-        this.#mailbox?.posted();
+        mailbox?.posted();
       },
-      handle: (kind, id, a, b, c) => {
-        try {
-          this.#handle(kind, id, a, b, c);
-        } catch (error) {
-          this.#malformed(error);
-        }
-      },
-      unreadable: (kind, number, error) => {
-        if (kind === protocol.UNCAUGHT) owner.failedOutsideTask(error);
-        const task = this.#slots.get(number);
-        if (task && protocol.carriesResult(kind)) this.#finish(task, error, true);
-        // A thread whose function names are unknown would never get a task.
-        else if (kind === protocol.READY) this.#malformed(error);
-      },
+      handle: (kind, id, a, b, c) => this.messages.handle(kind, id, a, b, c),
+      unreadable: (kind, number, error) => this.messages.handleUnreadable(kind, number, error),
       // A task of one caller must not call back in the context of another.
       separatesFunctions: true,
       pendingChanged: (pending) => {
@@ -130,28 +112,22 @@ export class WorkerHandle implements TaskHolder {
       unanswered: (name, why) =>
         new PoolClosedError(`${options.label}${name} has no answer: ${why}`),
     });
+    const { poller } = options;
+    this.messages = new WorkerMessages(this, owner, this.#slots, this.#endpoint, port1, mailbox);
     this.#stopListening = listenToWorker(worker, this.#id, port1 as unknown as Port, {
-      received: (records) => {
-        this.#mailbox?.received();
-        if (this.#mailbox) options.poller?.woke(this.#mailbox.age);
-        this.#receive(records);
-      },
-      unreadable: (cause) => {
-        this.#mailbox?.received();
-        this.#receiveUnreadable(cause);
-        owner.batchHandled();
-      },
+      received: (records) => this.messages.receive(records),
+      unreadable: (cause) => this.messages.receiveUnreadable(cause),
       failed: (error) => {
-        if (!this.isReady) this.#lose('could not load its script', error);
+        if (!this.isReady) this.lose('could not load its script', error);
       },
       ended: (exitCode, cause) => {
         const code = cause === undefined ? ` with code ${exitCode}` : '';
-        this.#lose(`has ended${code}`, cause, exitCode);
+        this.lose(`has ended${code}`, cause, exitCode);
       },
     });
     const { module, nice, heap, spins } = options;
     this.spins = spins;
-    const polls = options.poller !== undefined;
+    const polls = poller !== undefined;
     const setup = { module, nice, heap, polls, spins, id: this.#id, port: port2, memory };
     worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);
   }
@@ -173,113 +149,17 @@ export class WorkerHandle implements TaskHolder {
   get accepts(): boolean {
     const { outstanding } = this;
     if (this.#isBeingKilled || this.isRetiring || !this.isReady) return false;
-    if (outstanding >= this.#options.maxTasks - this.completed) return false;
+    if (outstanding >= this.options.maxTasks - this.completed) return false;
     return this.#slots.hasSpace;
   }
 
   get isReady(): boolean {
-    return this.wasReady && !this.#isOver;
+    return this.wasReady && !this.isOver;
   }
 
-  // --- messages, start and end ---
+  // --- start and end ---
 
-  /** Handles a batch and those that arrived meanwhile, so that the tasks submitted in reply share messages. */
-  #receive(records: unknown): void {
-    this.#take(records);
-    if (this.#options.poller) {
-      for (let left = MAX_PER_TURN; left > 0 && this.#mailbox?.ready; left--) {
-        if (!this.#receiveNext()) break;
-      }
-    }
-    this.#owner.batchHandled();
-  }
-
-  /** Receives a message without returning to the event loop. Returns false if there is none. */
-  poll(): boolean {
-    if (!this.#mailbox?.ready || !this.#receiveNext()) return false;
-    this.#owner.batchHandled();
-    return true;
-  }
-
-  /** Handles up to `max` messages that the worker has sent. */
-  #drain(max: number): void {
-    this.#isDraining = true;
-    for (let left = max; left > 0 && !this.#isOver && this.#receiveNext(); left--) {}
-    this.#isDraining = false;
-  }
-
-  #take(message: unknown): void {
-    if (isBatch(message)) this.#endpoint.receive(message);
-    else this.#malformed(new TypeError('a batch of records was expected'));
-  }
-
-  /** Terminates the thread: this package never sends such a message, so the state of the thread is unknown. */
-  #malformed(cause: unknown): void {
-    if (!this.#isDraining) this.#over('has sent a malformed message', cause);
-  }
-
-  #receiveNext(): boolean {
-    let received: { message: unknown } | undefined;
-    try {
-      received = platform.receive?.(this.#port as unknown as Port);
-    } catch (error) {
-      this.#mailbox?.received();
-      this.#receiveUnreadable(error);
-      return true;
-    }
-    if (received === undefined) return false;
-    this.#mailbox?.received();
-    this.#take(received.message);
-    return true;
-  }
-
-  /** Terminates the thread if the message was not announced: the tasks that it belongs to are then unknown. */
-  #receiveUnreadable(cause: unknown): void {
-    if (this.#endpoint.receiveUnreadable(cause) || this.#isDraining) return;
-    this.#lose('sent a result that cannot be read', cause);
-  }
-
-  #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
-    switch (kind) {
-      case protocol.RETURNED:
-      case protocol.THREW: {
-        const task = this.#slots.get(id);
-        if (task) this.#finish(task, b, kind === protocol.THREW, timeOf(a), timeOf(c));
-        break;
-      }
-      case protocol.PROGRESS:
-        this.#slots.get(id)?.progressed(b);
-        break;
-      case protocol.ITERATES:
-        this.#iterates(id, b);
-        break;
-      case protocol.ITERATED: {
-        const task = this.#slots.get(id);
-        task?.stream?.ended();
-        if (task) this.#finish(task, undefined, false, timeOf(a), timeOf(c));
-        break;
-      }
-      case protocol.READY:
-        this.#ready(namesOf(b));
-        break;
-      case protocol.REFUSED:
-        this.#lose(`could not load ${this.#options.module}`, b);
-        break;
-      case protocol.UNREADABLE:
-        this.#unreadable(id);
-        break;
-      case protocol.RETIRE:
-        this.#owner.retire(this);
-        break;
-      case protocol.UNCAUGHT:
-        this.#owner.failedOutsideTask(b);
-        break;
-      case protocol.LOCKED:
-        watchLock(this.#id, this.#ended.signal, () => this.#lose('has ended'));
-    }
-  }
-
-  #ready(names: readonly string[]): void {
+  ready(names: readonly string[]): void {
     if (this.wasReady) throw new Error('READY was sent twice');
     for (const [target, name] of names.entries()) this.#targets.set(name, target);
     this.wasReady = true;
@@ -298,20 +178,24 @@ export class WorkerHandle implements TaskHolder {
   /** Terminates the thread. Its tasks are handled as if it had exited. */
   async end(why: string): Promise<void> {
     this.isEnding = true;
-    this.#lose(why);
+    this.lose(why);
     await this.#worker.terminate();
   }
 
-  #lose(why: string, cause?: unknown, exitCode?: number): void {
-    if (this.#isOver) return;
+  lose(why: string, cause?: unknown, exitCode?: number): void {
+    if (this.isOver) return;
     // A thread that has not exited may send faster than the host reads.
-    this.#drain(exitCode === undefined ? MAX_BEFORE_END : Number.POSITIVE_INFINITY);
-    this.#over(why, cause, exitCode);
+    this.messages.drain(exitCode === undefined ? MAX_BEFORE_END : Infinity);
+    this.over(why, cause, exitCode);
   }
 
-  #over(why: string, cause?: unknown, exitCode?: number): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  locked(): void {
+    watchLock(this.#id, this.#ended.signal, () => this.lose('has ended'));
+  }
+
+  over(why: string, cause?: unknown, exitCode?: number): void {
+    if (this.isOver) return;
+    this.isOver = true;
     const unbegun = this.giveBack(SLOTS);
     const options = cause === undefined ? undefined : { cause };
     const ran = this.tasks();
@@ -320,7 +204,7 @@ export class WorkerHandle implements TaskHolder {
         index === 0
           ? `the thread that ran ${task.name}()`
           : `the thread to which ${task.name}() had moved its arguments`;
-      const message = `${this.#options.label}${which} ${why}`;
+      const message = `${this.options.label}${which} ${why}`;
       const error = new ThreadEndedError(message, exitCode, options);
       this.#slots.remove(task);
       task.settle(error, true);
@@ -331,7 +215,7 @@ export class WorkerHandle implements TaskHolder {
     this.#ended.abort();
     this.#stopListening();
     this.#endpoint.close('the thread has ended');
-    this.#port.close();
+    this.messages.port.close();
     this.#worker.terminate();
     const said = cause === undefined ? '' : `: ${messageOf(cause)}`;
     const end = cause ?? new ThreadEndedError(`a thread ${why}`, exitCode);
@@ -365,7 +249,7 @@ export class WorkerHandle implements TaskHolder {
       );
       if (sent.isUnique) task.isUnique = true;
       task.watch?.submitted();
-      this.#options.poller?.expect();
+      this.options.poller?.expect();
     } catch (error) {
       this.#refused(number, error);
     }
@@ -375,7 +259,7 @@ export class WorkerHandle implements TaskHolder {
    * Handles a message after task `number` that the worker could not read. The tasks in it are unknown, but no later
    * task has begun, so all later tasks reject.
    */
-  #unreadable(number: number): void {
+  unread(number: number): void {
     for (const task of this.tasks()) {
       if (task.number <= number) continue;
       if (this.#claims?.withdraw(task.number) === false) continue;
@@ -407,19 +291,7 @@ export class WorkerHandle implements TaskHolder {
     return { startBy, runTimeout, progress: options?.progress !== undefined, inline: inline?.id };
   }
 
-  /** Settles a task with the iterator that it returned. */
-  #iterates(number: number, value: unknown): void {
-    const task = this.#slots.get(number);
-    if (task === undefined) return;
-    if (!isStream(value) || task.stream) throw new TypeError('one iterator was expected');
-    const stream = new Stream(value);
-    task.stream = stream;
-    // A cancelled task has no reader.
-    if (task.isCancelled) stream.fail(undefined);
-    task.settle(stream, false);
-  }
-
-  #finish(task: Task, value: unknown, failed: boolean, begunAt?: number, runTime?: number): void {
+  finish(task: Task, value: unknown, failed: boolean, begunAt?: number, runTime?: number): void {
     this.#slots.remove(task);
     this.completed++;
     if (failed) task.fail(value);
@@ -434,12 +306,12 @@ export class WorkerHandle implements TaskHolder {
     return true;
   }
 
-  giveBack(atMost: number, lessUrgentThan = Number.POSITIVE_INFINITY): Task[] {
+  giveBack(atMost: number, lessUrgentThan = Infinity): Task[] {
     return this.#slots.giveBack(atMost, lessUrgentThan);
   }
 
   stop(task: Task, stop: Stop, reason: unknown): void {
-    task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
+    task.killTimer = setTimeout(() => this.#kill(task), this.options.grace);
     this.#endpoint.sendError(protocol.STOP, task.number, reason);
     // Flush first: a thread that sees the stop word must find the reason among its messages.
     this.#endpoint.flush();
@@ -451,7 +323,7 @@ export class WorkerHandle implements TaskHolder {
     const back = this.giveBack(SLOTS);
     // The result may be among the unread messages. No task may be submitted meanwhile.
     this.#isBeingKilled = true;
-    this.#drain(MAX_BEFORE_END);
+    this.messages.drain(MAX_BEFORE_END);
     this.#isBeingKilled = task.worker === this;
     if (this.#isBeingKilled) {
       void this.end('was terminated because the task did not stop when it was aborted');

@@ -94,7 +94,7 @@ export class WorkerSet {
   /** Receives messages without returning to the event loop. Returns whether there were any. */
   #poll(): boolean {
     let found = false;
-    for (const worker of this.#living) if (worker.poll()) found = true;
+    for (const worker of this.#living) if (worker.messages.poll()) found = true;
     return found;
   }
 
@@ -149,7 +149,7 @@ export class WorkerSet {
         nice: this.#options.nice ?? poolDefaults.nice,
         heap: recycle?.heap,
         grace: this.#options.grace ?? poolDefaults.grace,
-        maxTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
+        maxTasks: recycle?.tasks ?? Infinity,
         spins: this.#poller !== undefined && this.#spinning < poolPlatform.cores - 1,
         poller: this.#poller,
         label: this.#label,
@@ -174,7 +174,7 @@ export class WorkerSet {
     this.#startupFailures = 0;
     const { recycle } = this.#options;
     if (recycle !== undefined) {
-      const { tasks = Number.POSITIVE_INFINITY, age = Number.POSITIVE_INFINITY } = recycle;
+      const { tasks = Infinity, age = Infinity } = recycle;
       const isOld = performance.now() - worker.startedAt >= age;
       if (worker.completed >= tasks || isOld) this.#retire(worker);
     }
@@ -193,7 +193,7 @@ export class WorkerSet {
     worker.isRetiring = true;
     this.#retiring++;
     this.#owner.retired(worker);
-    this.#owner.returned(worker.giveBack(Number.POSITIVE_INFINITY));
+    this.#owner.returned(worker.giveBack(Infinity));
     if (worker.outstanding === 0) void worker.end('was replaced');
   }
 

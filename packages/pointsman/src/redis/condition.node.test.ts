@@ -1,5 +1,5 @@
 /** Condition variables: no notification is missed, and after a wait the lock is held again. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   short,
   soon,
@@ -148,6 +148,23 @@ describe.each(ways)('$handler, $mode', (way) => {
     await guard.release();
     await expect(mutex.condition('c').wait(guard)).rejects.toThrow(LockLostError);
     expect(await mutex.condition('c').notify()).toBe(0);
+  });
+
+  test('a lock that is lost while the waiter is being parked rejects', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock('k', { maxHold: 10_000 });
+    const parked = watch(mutex.condition('c').wait(guard));
+    // The reply arrives after the operation was sent, so the loss comes first.
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 20_000);
+    const { reason } = guard.signal;
+    vi.restoreAllMocks();
+    expect(reason).toBeInstanceOf(LockLostError);
+    await expect(parked.promise).rejects.toBe(reason);
+    expect(guard).toMatchObject({ valid: false, released: false });
+    expect(await mutex.condition('c').notify()).toBe(0);
+    expect(await mutex.run('k', ({ valid }) => valid)).toBe(true);
+    expect(mutex.waiting).toBe(0);
+    await untilHeld(mutex);
   });
 
   test('close rejects waits at a condition', async () => {

@@ -34,7 +34,8 @@ export class RedisCondition {
    *
    * It may wake without a notification, for example after a lost connection: check the awaited state in a loop. After
    * waking, it waits for its keys behind earlier requests, however long that takes. If it rejects because `signal` has
-   * aborted, the guard holds the lock again, unless the mutex was closed or the server cannot be used.
+   * aborted, the guard holds the lock again, unless the mutex was closed or the server cannot be used. If the lock is
+   * lost before the waiter is parked, it rejects with a `LockLostError`.
    *
    * @example
    * ```ts
@@ -91,6 +92,12 @@ export class RedisCondition {
     // If parking fails, the error is thrown below, and the acquisition may reject too.
     again.catch(() => {});
     await strict.park(acquisition, this.name);
+    if (before.state !== 'held') {
+      // The lock was lost before the waiter was parked, so a notification may have been missed.
+      acquisition.giveUp(undefined);
+      void acquisition.release(guard);
+      guard.assertValid();
+    }
     void before.release(guard);
 
     const wake = async (): Promise<boolean> => {

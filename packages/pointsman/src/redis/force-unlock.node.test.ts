@@ -73,6 +73,21 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect((await waiter.promise).valid).toBe(true);
   });
 
+  test('the abort listener of the holder may lock the same keys', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock(['k', 'l']);
+    const again = new Promise<RedisGuard>((resolve) => {
+      guard.signal.addEventListener('abort', () => resolve(mutex.lock(['k', 'l'])));
+    });
+    await mutex.forceUnlock('k');
+    const next = await again;
+    expect(next.token).toBeGreaterThan(guard.token);
+    await next.release();
+    expect(await mutex.run('k', ({ valid }) => valid)).toBe(true);
+    expect(mutex.waiting).toBe(0);
+    await untilHeld(mutex);
+  });
+
   test('takes several locks at once', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guards = [await a.lock('k'), await b.lock('l'), await b.lock('m')];

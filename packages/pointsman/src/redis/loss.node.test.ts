@@ -216,6 +216,20 @@ describe.each(ways)('$handler, $mode', (way) => {
     await mutex.run('k', (next) => next.assertValid());
   });
 
+  test('extending a lock that is released while it is in doubt rejects', async () => {
+    const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 10_000 });
+    const guard = await mutex.lock('k');
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await expect.poll(() => guard.valid, soon).toBe(false);
+    const extended = watch(guard.extend());
+    // The reply to the renewal has arrived before this one.
+    await mutex.query();
+    expect(extended.state).toBe('pending');
+    await guard.release();
+    await expect(extended.promise).rejects.toThrow('it has been released');
+  });
+
   test('both connections are half-open: the lease ends in the process before it ends on the server', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);

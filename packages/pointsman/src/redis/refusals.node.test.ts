@@ -4,10 +4,12 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { nextMacrotask } from '@pointsman/spec';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   handlers,
+  modes,
   soon,
   untilHeld,
   untilWaiting,
@@ -224,6 +226,20 @@ describe('a server that', () => {
       .poll(() => mutex.run(['k', 'l'], () => 'done').catch(() => 'refused'), patient)
       .toBe('done');
     await expect.poll(async () => (await mutex.query()).held, soon).toEqual([]);
+  });
+
+  test.each(modes)('cannot be reached refuses all requests for a key at once, %s', async (mode) => {
+    const client = new Redis({ port: 1, lazyConnect: true });
+    client.on('error', () => {});
+    onTestFinished(() => client.disconnect());
+    const mutex = new RedisMutex(client, { ttl: 300, mode });
+    onTestFinished(() => mutex.close());
+    const first = mutex.lock('k');
+    const [second, third] = [watch(mutex.lock('k')), watch(mutex.lock('k'))];
+    await expectRefusal(first, /ECONNREFUSED/);
+    await nextMacrotask();
+    expect([second.state, third.state]).toEqual(['rejected', 'rejected']);
+    expect(mutex.waiting).toBe(0);
   });
 
   test('requires another password makes requests reject with its error', async () => {

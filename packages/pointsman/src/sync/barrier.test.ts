@@ -127,20 +127,3 @@ test('each generation has the size of the barrier and one leader; no waiter is i
     { numRuns: 300 },
   );
 });
-
-test('bad input', async () => {
-  for (const bad of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    expect(() => new Barrier(bad)).toThrow(RangeError);
-  }
-  for (const bad of [undefined, null, '2', {}]) {
-    expect(() => new Barrier(bad as never)).toThrow('size must be an integer >= 1');
-  }
-  for (const bad of [null, { maxWaiting: 1 }, { name: 1 }]) {
-    expect(() => new Barrier(2, bad as never)).toThrow(TypeError);
-  }
-  const barrier = new Barrier(2);
-  await expect(barrier.wait({ priority: 1 } as never)).rejects.toThrow('options has "priority"');
-  const { wait } = barrier;
-  await expect(wait()).rejects.toThrow(TypeError);
-  expect(barrier.waiting).toBe(0);
-});

@@ -73,18 +73,11 @@ test('opened by an earlier listener of a signal, it does not resolve the waits o
   await stays;
 });
 
-test('bad input', async () => {
-  for (const bad of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    expect(() => new Latch(bad)).toThrow(RangeError);
-    expect(() => new Latch(1).countDown(bad)).toThrow('n must be an integer >= 0');
-  }
-  for (const bad of [undefined, null, '2', {}]) {
-    expect(() => new Latch(bad as never)).toThrow('count must be an integer >= 0');
-  }
-  expect(() => new Latch(2, { maxWaiting: 1 } as never)).toThrow('options has "maxWaiting"');
+test('countDown refuses a bad number, with no effect', () => {
   const latch = new Latch(2);
+  for (const bad of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(() => latch.countDown(bad)).toThrow('n must be an integer >= 0');
+  }
   expect(() => latch.countDown(null as never)).toThrow(TypeError);
   expect(latch.count).toBe(2);
-  const { wait } = latch;
-  await expect(wait()).rejects.toThrow(TypeError);
 });

@@ -145,6 +145,23 @@ describe('messages', () => {
     expect(await inner).toEqual({ inner: true });
   });
 
+  test('a symbol beside a function fails only its call', async () => {
+    const { near } = join({ echo: (value: unknown) => value });
+    const [before, refused, after] = [1, { call: () => {}, tag: Symbol('tag') }, 2].map((value) =>
+      near.call(0, [value], {}, 'echo'),
+    );
+    await expect(refused).rejects.toThrow('value[0].tag cannot be cloned: it is a symbol');
+    expect(await Promise.all([before, after])).toEqual([1, 2]);
+  });
+
+  test('boxed primitives beside a function keep their class', async () => {
+    const boxed = [Object(5), Object(true), Object(7n), Object('text')];
+    const { near } = join({ list: (value: unknown[]) => value.slice(1) });
+    const arrived = (await near.call(0, [[() => {}, ...boxed]], {}, 'list')) as unknown[];
+    expect(arrived).toEqual(boxed);
+    expect(arrived.map((value) => typeof value)).toEqual(boxed.map(() => 'object'));
+  });
+
   test('a getter that throws fails only its call', async () => {
     const { near } = join({ echo: (value: unknown) => value });
     const value = {

@@ -11,8 +11,9 @@
 import { isSignal } from '../sync/options.js';
 import { Refused, refusal } from './clone-errors.js';
 import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
+import { kindOf } from './kinds.js';
 import type { References } from './references.js';
-import { isComposite, isDetached, isHeavy, isLeaf, isOfPlatform } from './survey.js';
+import { isComposite, isDetached, isHeavy, isLeaf } from './survey.js';
 import { isTransferred, type Transferable } from './transfer.js';
 import { UncloneableSearch } from './uncloneable.js';
 import { partsOfView, type ViewParts, viewOf } from './views.js';
@@ -65,6 +66,8 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
   };
 
   const replace = (value: unknown): unknown => {
+    // The copy may travel in a batch, where the platform's refusal would fail the other records too.
+    if (typeof value === 'symbol') throw refusal(root, new Refused(value, 'a symbol'));
     if (!isComposite(value)) return value;
     if (copies.has(value)) return copies.get(value);
     if (isTransferred(value)) {
@@ -120,7 +123,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       if (typeof value === 'object' && !isSignal(value)) baggage.isUnique = true;
       return stand(value, { reference });
     }
-    if (isOfPlatform(value)) return theirs(value);
+    if (kindOf(value) !== 'plain') return theirs(value);
     // As structured clone does: the own properties of an instance of any class, as a plain object.
     return replaceProperties(value, keep(value, {}));
   };

@@ -27,6 +27,9 @@ export class StaleReferenceError extends Error {
   override readonly name = 'StaleReferenceError';
 }
 
+/** Whether an iterator has finished since the call was sent. Compared by name: the error is a copy. */
+const isStale = (error: unknown): boolean => (error as Error)?.name === 'StaleReferenceError';
+
 /** How references reach the other side. */
 export interface ReferenceCalls {
   /** Calls a reference that the other side owns. */
@@ -293,8 +296,7 @@ export class References {
       try {
         return noted(await this.#calls.callReference(id, [method, argument], 'an iterator'));
       } catch (error) {
-        // The iterator has finished meanwhile. Compared by name: the error may be of another realm.
-        if ((error as Error)?.name !== 'StaleReferenceError' || method === 'throw') throw error;
+        if (!isStale(error) || method === 'throw') throw error;
         isOver = true;
         return done(method === 'return' ? argument : undefined);
       }
@@ -302,7 +304,13 @@ export class References {
     const now = (method: string) => (argument?: unknown) => {
       if (isOver) return done(argument);
       if (method !== 'next') isOver = true;
-      return noted(this.#calls.blockOnReference(id, [method, argument]));
+      try {
+        return noted(this.#calls.blockOnReference(id, [method, argument]));
+      } catch (error) {
+        if (!isStale(error)) throw error;
+        isOver = true;
+        return done(argument);
+      }
     };
     const iterator = {
       next: later('next'),

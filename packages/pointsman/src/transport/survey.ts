@@ -122,7 +122,7 @@ export function isLeaf(value: object): boolean {
 }
 
 /** Returns whether another thread may be unable to read the object: its class is one of the platform. */
-export function isOfPlatform(value: object): boolean {
+function isOfPlatform(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype) return false;
   const kind = goesByMessage(value) ? 'message' : kindOf(value);

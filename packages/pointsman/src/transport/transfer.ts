@@ -1,6 +1,7 @@
 /** Values that move to the other thread instead of being copied. */
 
-const moved = Symbol('pointsman.transfer');
+/** The same in all copies of the package that a thread has loaded. No message can carry a symbol. */
+const moved = Symbol.for('pointsman.transfer');
 
 /** An object that structured clone can transfer: a buffer (not a view of one), a port, a stream, a bitmap. */
 export type Transferable = object & { readonly buffer?: never };
@@ -49,5 +50,5 @@ export function transferCopy<T>(value: T, list: readonly Transferable[]): Transf
 }
 
 export function isTransferred(value: unknown): value is Transferred<unknown> {
-  return value instanceof Moved;
+  return (value as Partial<Transferred<unknown>> | null | undefined)?.[moved] === true;
 }

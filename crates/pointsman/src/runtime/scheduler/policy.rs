@@ -1,5 +1,5 @@
-//! When to wake a worker, and how often a worker checks timers and other queues: pure functions, which `simulation`
-//! runs on more cores than the test machine has.
+//! When to wake a worker, how often a worker checks timers and other queues, and when the watchdog looks: pure functions,
+//! which `simulation` runs on more cores than the test machine has.
 //!
 //! Waking a sleeping thread costs as much as hundreds of short tasks. A scheduler that wakes a worker for each task is
 //! slow with short tasks, and one that wakes none is slow with long tasks. So each worker measures how long its tasks
@@ -9,12 +9,14 @@
 //! The estimate fails if a task blocks. The [`watchdog`](super::watchdog) detects that and sets [`Mode::Eager`], in
 //! which every queued task is worth a wake-up.
 
+mod deadlines;
 mod seen;
 #[cfg(all(test, not(loom), not(miri)))]
 mod simulation;
 
 use std::time::Duration;
 
+pub(super) use deadlines::Duties;
 pub(super) use seen::Seen;
 
 /// About the cost of waking a worker: the latency, and the effect on caches. A worker checks timers, the inject queue and

@@ -2,13 +2,12 @@
 //!
 //! A worker that queues a few short tasks wakes no other worker, since it will run them sooner than another could wake
 //! up. That fails if the task that it runs blocks or computes for long. So while a task is queued for which no worker was
-//! woken, the watchdog checks every [`TICK`] whether each queue makes progress. If one does not, it calls a worker and
-//! sets [`Mode::Eager`](super::policy::Mode::Eager), in which every queued task wakes a worker. If no worker sleeps, a
-//! busy one steals the stuck tasks.
+//! woken, the watchdog checks whether each queue makes progress. If one does not, it calls a worker and sets
+//! [`Mode::Eager`](super::policy::Mode::Eager), in which every queued task wakes a worker. If no worker sleeps, a busy
+//! one steals the stuck tasks. The watchdog also fires timers for which no sleeper waits, and checks that a thread polls
+//! for I/O; while all workers are busy it polls itself.
 //!
-//! It also fires timers for which no sleeper waits, and every [`IO_TICK`] or [`LAZY_IO_TICK`] it checks that a thread
-//! polls for I/O; while all workers are busy it polls itself.
-//!
+//! Each of these duties has a [deadline](super::policy::Duties::deadlines), and the watchdog sleeps until the earliest.
 //! The thread starts when it is first needed and rests while there is nothing to watch. A current-thread runtime has
 //! none. The timers that it fires run user wakers: a waker that blocks stops all help meanwhile.
 //!
@@ -20,29 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::alarm::Alarm;
-use super::policy::Seen;
+use super::policy::{Duties, Seen};
 use super::{Shared, Slot};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
 use crate::loom::{lock, thread};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-
-/// The interval between two looks at the queues. A stuck queue is detected after one to two ticks; with I/O up to
-/// [`LAZY_IO_TICK`] later, since the first look may wait for the alarm that watches the driver.
-///
-/// Lab row: `help/blocked worker`, in which a task waits 0.9 ms behind one that blocks, and nine times as long with 5 ms.
-const TICK: Duration = Duration::from_micros(500);
-
-/// How long the driver may be unattended if a task has blocked lately.
-///
-/// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high with 10 ms.
-const IO_TICK: Duration = Duration::from_millis(1);
-
-/// How long the driver may be unattended otherwise. Under load the alarm is set once in this time, which costs up to 10 µs
-/// in an idle virtual machine, as much as a small request.
-///
-/// Lab row: processor time of `echo` with 64 connections.
-const LAZY_IO_TICK: Duration = Duration::from_millis(10);
 
 /// A quantum this long counts as blocked by a task. In a shorter one the system may have preempted the worker.
 ///
@@ -50,7 +32,7 @@ const LAZY_IO_TICK: Duration = Duration::from_millis(10);
 /// such quanta.
 pub(super) const BLOCKED: Duration = Duration::from_millis(5);
 
-/// The number of alarms for which [`IO_TICK`] applies after a task has blocked.
+/// The number of looks for which a task counts as having blocked lately.
 ///
 /// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is twice as high with 0.
 const WATCHED: u32 = 500;
@@ -63,11 +45,10 @@ pub(super) struct Watchdog {
     /// means the inject queue, which busy workers check anyway.
     stuck: AtomicUsize,
     alarm: Alarm,
-    /// The alarm was set by `arm_later` and has not rung.
-    is_set_later: AtomicBool,
+    armed_later: ArmedLater,
     /// The driver's turns at the last look or the last `arm_later`.
     turns: AtomicUsize,
-    /// The number of further alarms for which [`IO_TICK`] applies.
+    /// The number of further looks for which a task counts as having blocked lately.
     watched: AtomicU32,
     has_thread: AtomicBool,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
@@ -82,7 +63,7 @@ impl Watchdog {
             armed: Armed::new(),
             stuck: AtomicUsize::new(NONE),
             alarm,
-            is_set_later: AtomicBool::new(false),
+            armed_later: ArmedLater::new(),
             turns: AtomicUsize::new(0),
             watched: AtomicU32::new(0),
             has_thread: AtomicBool::new(false),
@@ -113,16 +94,14 @@ impl Watchdog {
             self.begin(shared);
             return true;
         }
-        // ORDERING: SeqCst pairs with the fence of `run`: either the load below sees that the alarm has rung, or the look
-        // of `run` sees the unattended driver and the queued tasks.
-        fence(SeqCst);
-        // ORDERING: SeqCst, after the fence.
-        if !self.is_set_later.load(SeqCst) {
+        if self.armed_later.set() {
             self.turns.store(shared.driver.turns(), Relaxed);
-            // ORDERING: SeqCst: `run` resets it before the fence of its next look.
-            self.is_set_later.store(true, SeqCst);
-            let next_timer = shared.driver.until_next_timer();
-            self.alarm.set(self.io_tick().min(or_never(next_timer)));
+            self.set_alarm(Duties {
+                is_left: true,
+                next_timer: shared.driver.until_next_timer(),
+                has_seen_block: self.has_seen_block(),
+                ..Duties::default()
+            });
         }
         true
     }
@@ -130,11 +109,19 @@ impl Watchdog {
     /// As [`arm_later`](Self::arm_later), after the earliest timer was registered, which may be due before the alarm rings.
     pub(super) fn arm_for_timer(&self, shared: &Shared) -> bool {
         let is_armed = self.arm_later(shared);
-        let next_timer = or_never(shared.driver.until_next_timer());
-        if is_armed && !shared.is_current_thread() && next_timer < self.io_tick() {
-            self.alarm.set(next_timer);
+        if is_armed && !shared.is_current_thread() {
+            self.set_alarm(Duties {
+                next_timer: shared.driver.until_next_timer(),
+                ..Duties::default()
+            });
         }
         is_armed
+    }
+
+    fn set_alarm(&self, duties: Duties) {
+        if let Some(next_look) = duties.deadlines().earliest() {
+            self.alarm.ring_within(next_look);
+        }
     }
 
     /// Called after a task has blocked its worker: others may do so soon.
@@ -145,13 +132,6 @@ impl Watchdog {
     /// Whether a task has blocked its worker lately.
     pub(super) fn has_seen_block(&self) -> bool {
         self.watched.load(Relaxed) > 0
-    }
-
-    fn io_tick(&self) -> Duration {
-        match self.has_seen_block() {
-            false => LAZY_IO_TICK,
-            true => IO_TICK,
-        }
     }
 
     /// Takes the index of a stuck slot for which no sleeping worker could be called.
@@ -176,7 +156,7 @@ impl Watchdog {
         }
         let mut thread = lock(&self.thread);
         if thread.is_some() {
-            self.alarm.set(Duration::ZERO);
+            self.alarm.ring_within(Duration::ZERO);
         } else if !shared.is_shut_down() {
             let this = shared.this.upgrade().expect("a runtime in use is alive");
             let started = thread::Builder::new()
@@ -196,11 +176,7 @@ impl Watchdog {
     fn run(&self, shared: &Arc<Shared>) {
         let mut seen = Seen::default();
         while !shared.is_shut_down() {
-            // ORDERING: SeqCst, before the fence.
-            self.is_set_later.swap(false, SeqCst);
-            // ORDERING: SeqCst pairs with the fence of `arm_later`: this look sees the tasks of threads that saw the alarm
-            // set.
-            fence(SeqCst);
+            self.armed_later.begin_look();
             let next_timer = catch_waker_panic(|| shared.driver.fire_if_unattended()).flatten();
             let look = seen.look(
                 shared.queues(),
@@ -218,21 +194,16 @@ impl Watchdog {
             let stuck = look.stuck.filter(|_| all_are_awake);
             self.stuck.store(stuck.unwrap_or(NONE), Relaxed);
             let is_left = self.attend_to_driver(shared);
-            if !self.armed.may_rest(look.has_work || is_left) {
-                let tick = if look.has_work { TICK } else { self.io_tick() };
-                self.alarm.set(tick.min(or_never(next_timer)));
-            } else {
+            let may_rest = self.armed.may_rest(look.has_work || is_left);
+            if may_rest {
                 seen.forget();
-                if let Some(timer) = next_timer {
-                    self.alarm.set(timer.max(TICK));
-                    // ORDERING: SeqCst pairs with the swap of `Armed::set` and the fence of `arm_later`: if a thread has
-                    // set an earlier alarm meanwhile, this thread sees it and undoes the overwriting.
-                    fence(SeqCst);
-                    if self.armed.is_set() || self.is_set_later.load(Relaxed) {
-                        self.alarm.set(Duration::ZERO);
-                    }
-                }
             }
+            self.set_alarm(Duties {
+                has_work: look.has_work,
+                is_left: !may_rest,
+                next_timer,
+                has_seen_block: self.has_seen_block(),
+            });
             self.alarm.wait();
         }
     }
@@ -259,14 +230,9 @@ impl Watchdog {
 
     /// Wakes the thread, which ends since the runtime has shut down. Returns it.
     pub(super) fn stop(&self) -> Option<thread::JoinHandle<()>> {
-        self.alarm.set(Duration::ZERO);
+        self.alarm.ring_within(Duration::ZERO);
         lock(&self.thread).take()
     }
-}
-
-/// The time until the look for a timer: at least a tick, so that a busy runtime is not checked more often for timers.
-fn or_never(next_timer: Option<Duration>) -> Duration {
-    next_timer.map_or(Duration::MAX, |timer| timer.max(TICK))
 }
 
 /// Runs a function that may call user wakers. Catches a panic, which would end the thread and with it all watching.
@@ -308,6 +274,32 @@ impl Armed {
         // the watchdog armed.
         fence(SeqCst);
         !was_set && !has_work
+    }
+}
+
+/// Whether the alarm was set by [`arm_later`](Watchdog::arm_later) and has not rung.
+pub(super) struct ArmedLater(AtomicBool);
+
+impl ArmedLater {
+    pub(super) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Called after a task was queued or the driver was left to a worker. Returns whether the caller must set the alarm;
+    /// otherwise a look to come sees the task and the driver.
+    pub(super) fn set(&self) -> bool {
+        // ORDERING: SeqCst pairs with the fence of `begin_look`: either this thread sees the flag as that look has cleared
+        // it, or later, or that look sees the task and the driver.
+        fence(SeqCst);
+        !self.0.load(Relaxed) && !self.0.swap(true, Relaxed)
+    }
+
+    /// Called before a look.
+    pub(super) fn begin_look(&self) {
+        self.0.store(false, Relaxed);
+        // ORDERING: SeqCst pairs with the fence of `set`: the reads of this look see the tasks of threads that saw the
+        // flag set before.
+        fence(SeqCst);
     }
 }
 

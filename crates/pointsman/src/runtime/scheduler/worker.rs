@@ -108,6 +108,7 @@ impl<'a> Worker<'a> {
                 }
                 Paused::Yielded => {
                     self.left = 0;
+                    self.relieve();
                     // The tasks have yielded to I/O, too.
                     self.shared.driver.poll_io();
                     self.since = Instant::now();

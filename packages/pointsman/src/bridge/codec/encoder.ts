@@ -37,6 +37,9 @@ const MAX_LISTED = 24;
 /** A loop over its keys finds inherited ones only. */
 const empty = {};
 
+const { asyncIterator, iterator } = Symbol;
+type Iterables = { readonly [asyncIterator]?: unknown; readonly [iterator]?: unknown };
+
 /** Thrown when an object occurs again, to rewrite the value as a graph. */
 const REPEATED = Symbol('repeated');
 
@@ -134,6 +137,7 @@ export class Encoder {
         if (value === null) {
           writer.byte(tags.nullTag);
         } else if (Object.getPrototypeOf(value) === Object.prototype) {
+          if (isIterable(value) && writeReference(writer, value, this.#references)) return;
           if (!this.#isRepeated(writer, value)) this.#object(writer, value, this.#inheritsKeys);
         } else if (Array.isArray(value) && !isForeign(value)) {
           if (!this.#isRepeated(writer, value)) this.#array(writer, value);
@@ -367,6 +371,12 @@ function toCallerError(root: unknown, error: unknown): unknown {
   return new DataCloneError(
     `value cannot be cloned: it is nested more than ${MAX_DEPTH} levels deep`,
   );
+}
+
+/** Whether an object literal may be an iterator or an async iterable, which the bridge may pass. */
+function isIterable(value: object): boolean {
+  const { [asyncIterator]: later, [iterator]: now } = value as Iterables;
+  return later !== undefined || now !== undefined;
 }
 
 function refuseDetached(value: object): void {

@@ -41,7 +41,7 @@ describe('references', () => {
     expect(carried).not.toContain(arrived.own);
   });
 
-  test('are requested only for functions and for objects of unknown classes', () => {
+  test('are requested only for functions, iterables and objects of unknown classes', () => {
     const queried: unknown[] = [];
     const codec = new CodecPair({
       ...references,
@@ -53,13 +53,15 @@ describe('references', () => {
     const own = new (class Own {
       value = 1;
     })();
+    const iterable = { [Symbol.asyncIterator]: () => known[2], other: 1 };
     const plain = [{}, [], new Map(), new Uint8Array(1), new Error('x'), new Date()];
     expect(codec.roundTrip(plain)).toEqual(plain);
     codec.roundTrip(Object.create(null));
     expect(queried).toEqual([]);
     for (const value of known) expect(codec.roundTrip(value)).toBe(value);
     expect(codec.roundTrip(own)).toEqual({ value: 1 });
-    expect(queried).toEqual([...known, own]);
+    expect(codec.roundTrip(iterable)).toEqual({ other: 1 });
+    expect(queried).toEqual([...known, own, iterable]);
   });
 
   test('that the bridge rejects leave no trace', () => {

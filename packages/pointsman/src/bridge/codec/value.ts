@@ -12,8 +12,8 @@ import * as tags from './tags.js';
 /** Values that only the bridge can pass, by number. */
 export interface ValueReferences {
   /**
-   * Returns a number >= 0 for a function, AbortSignal, asynchronous iterator or transferred value; -1 for others. May be
-   * called several times for one value of a message.
+   * Returns a number >= 0 for a function, AbortSignal, iterator, async iterable or transferred value; -1 for others.
+   * May be called several times for one value of a message.
    */
   numberOf(value: object): number;
   /** Returns a number >= 0 for a value that only a platform message can carry; -1 if no message will be read. */

@@ -124,7 +124,11 @@ export class LocalQueue implements Queue, ClaimOwner {
     claim.owned.clear();
     const waiting = this.#queues.of(claim.acquisition);
     if (waiting?.claim === claim) waiting.claim = undefined;
-    for (const queue of queues) queue.claim = undefined;
+    // Before any abort listener runs: a listener may request the same keys, in a new queue.
+    for (const queue of queues) {
+      queue.claim = undefined;
+      this.#queues.tidy(queue);
+    }
     for (const queue of queues) {
       const acquisition = queue.busy ? queue.first?.acquisition : undefined;
       const positions = acquisition && this.#queues.of(acquisition);
@@ -141,7 +145,6 @@ export class LocalQueue implements Queue, ClaimOwner {
     // It has no positions if it held the lock.
     const still = this.#queues.of(claim.acquisition);
     if (still !== undefined) this.#consider(claim.acquisition, still);
-    for (const queue of queues) this.#queues.tidy(queue);
   }
 
   dropped(claim: Claim): void {

@@ -113,7 +113,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     return (result as Result & { name: 'query' }).state;
   }
 
-  /** Renews the lease. Resolves when it is beyond doubt; rejects if the session has ended by then. */
+  /** Renews the lease. Resolves when it is beyond doubt or covers no claim; rejects if the session has ended by then. */
   async renew(): Promise<void> {
     await this.perform({ name: 'renew' });
     if (this.#sure) return;
@@ -331,12 +331,19 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
 
   emptied(): void {
     if (this.#join === 'must') this.#join = 'new';
+    // Without claims there is no heartbeat that would end the doubt.
+    this.#endDoubt();
   }
 
   refuse(reason: unknown): void {
     const refusal = refusalOf(reason, this.label);
     const unsent = this.#stream.takeUnsent();
-    for (const claim of this.claims.in('requested')) this.claims.refuse(claim, refusal);
+    // A refused request makes the next one of this process request its keys.
+    for (;;) {
+      const requested = this.claims.in('requested');
+      if (requested.length === 0) break;
+      for (const claim of requested) this.claims.refuse(claim, refusal);
+    }
     for (const operation of unsent) operation.failed(refusal);
   }
 
@@ -344,13 +351,13 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     const error = new LockLostError(this.label + reason);
     const before = this.id;
     const operations = this.#stream.take();
+    this.#endDoubt(error);
     this.#metrics.losses += this.claims.in('held').length;
     const lost = this.claims.removeAll();
     this.#epoch++;
     this.#join = 'again';
     this.lease.end();
     void this.perform({ name: 'leave', session: before }).catch(() => {});
-    this.#endDoubt(error);
     for (const operation of operations) operation.lost();
     for (const claim of lost) claim.owner.lost(claim, error);
   }

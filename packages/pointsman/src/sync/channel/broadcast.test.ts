@@ -149,21 +149,6 @@ test('using closes it', () => {
   expect(broadcast.closed).toBe(true);
 });
 
-test('bad input', async () => {
-  for (const capacity of [0, -1, 1.5, Number.POSITIVE_INFINITY, Number.NaN]) {
-    expect(() => new Broadcast(capacity)).toThrow(
-      `capacity must be an integer >= 1, got ${capacity}`,
-    );
-  }
-  expect(() => new Broadcast(undefined as never)).toThrow(TypeError);
-  expect(() => new Broadcast(1, { whenFull: 'wait' } as never)).toThrow('expected only name');
-  const receiver = new Broadcast(1).subscribe();
-  await expect(receiver.receive({ timeout: -1 })).rejects.toThrow(RangeError);
-  await expect(receiver.receive({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
-  const { receive } = receiver;
-  await expect(receive()).rejects.toThrow(TypeError);
-});
-
 describe('a program', () => {
   type Step =
     | { readonly do: 'send' | 'subscribe' | 'pause' | 'closeAll' }

@@ -606,43 +606,18 @@ describe('cases of a select', () => {
 
 describe('bad input', () => {
   test('of the constructor', () => {
-    expect(() => new Channel(-1)).toThrow('capacity must be an integer >= 0 or Infinity, got -1');
-    expect(() => new Channel(1.5)).toThrow(RangeError);
-    expect(() => new Channel(undefined as never)).toThrow(TypeError);
-    expect(() => new Channel(1, { maxWaiting: 1 } as never)).toThrow(
-      'options has "maxWaiting", expected only name, whenFull',
-    );
-    expect(() => new Channel(1, { whenFull: 'drop' as never })).toThrow(
-      'whenFull must be one of wait, drop-oldest, reject, got "drop"',
-    );
     expect(() => new Channel(0, { whenFull: 'drop-oldest' })).toThrow(RangeError);
-    expect(() => new Channel(1, { name: 1 as never })).toThrow('name must be a string, got 1');
-    expect(() => new Channel(1, null as never)).toThrow('options must be an object, got null');
   });
 
   test('of operations rejects, before any effect', async () => {
     const channel = new Channel<number>(1);
     channel.trySend(1);
-    for (const options of [
-      { timeout: -1 },
-      { signal: {} as never },
-      { priority: 1 } as never,
-      5 as never,
-    ]) {
-      await expect(channel.send(1, options)).rejects.toThrow(/must be|expected only/);
-      await expect(channel.receive(options)).rejects.toThrow(/must be|expected only/);
-      await expect(channel.receiveMany(1, options)).rejects.toThrow(/must be|expected only/);
-      await expect(channel.sendAll([1], options)).rejects.toThrow(/must be|expected only/);
-    }
     await expect(channel.receiveMany(0)).rejects.toThrow(
       'max must be an integer >= 1 or Infinity, got 0',
     );
     await expect(channel.sendAll(5 as never)).rejects.toThrow(
       'source must be an iterable or async iterable, got 5',
     );
-    const aborted = { signal: AbortSignal.abort(gone) };
-    await expect(channel.send(1, aborted)).rejects.toBe(gone);
-    await expect(channel.receive(aborted)).rejects.toBe(gone);
     expect([channel.length, channel.waitingSenders]).toEqual([1, 0]);
   });
 });

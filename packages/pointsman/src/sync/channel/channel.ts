@@ -147,7 +147,7 @@ export class Channel<T> extends Receiver<T> {
    */
   send(value: T, options?: WaitOptions): Promise<void> {
     try {
-      const request = options && readRequest(options);
+      const request = options === undefined ? options : readRequest(options);
       if (this.#put(value, request?.signal)) return Promise.resolve();
       const values = this.#values;
       const senders = this.#senders;

@@ -134,15 +134,6 @@ test('a receiver that is closed leaves', async () => {
   expect(watch.closed).toBe(true);
 });
 
-test('bad input', async () => {
-  expect(() => new Watch(1, { maxWaiting: 1 } as never)).toThrow('expected only name');
-  const receiver = new Watch(1).subscribe();
-  await expect(receiver.changed({ timeout: -1 })).rejects.toThrow(RangeError);
-  await expect(receiver.changed({ signal: AbortSignal.abort(gone) })).rejects.toBe(gone);
-  const { changed } = receiver;
-  await expect(changed()).rejects.toThrow(TypeError);
-});
-
 test('a program tells everybody what a model tells: the version that each has seen', async () => {
   const step = fc.record({
     do: fc.constantFrom(

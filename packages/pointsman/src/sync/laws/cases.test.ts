@@ -2,9 +2,9 @@
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import { Notify, select } from '../index.js';
-import { waits } from './subjects.js';
+import { waits, waitsWith } from './waits.js';
 
-describe.each(Object.entries(waits))('%s', (name, create) => {
+describe.each(Object.entries(waits))('%s', (_, create) => {
   test('wins when it is served, and the other case leaves', async () => {
     const { start, serve } = create(1);
     const other = new Notify();
@@ -30,10 +30,12 @@ describe.each(Object.entries(waits))('%s', (name, create) => {
     serve();
     await next;
   });
+});
 
-  test('that need not wait makes the others leave', async () => {
+test.each(waitsWith('free'))(
+  '%s, that need not wait, makes the others leave',
+  async (name, create) => {
     const { start, free } = create(1);
-    if (free === undefined) return;
     free();
     const other = new Notify();
     const won = select({ other: (only) => other.notified(only), wait: start }, { biased: true });
@@ -41,5 +43,5 @@ describe.each(Object.entries(waits))('%s', (name, create) => {
     if (name !== 'Condition.waitFor') expect(other.waiting).toBe(0);
     expect((await won).key).toBe('wait');
     expect(other.waiting).toBe(0);
-  });
-});
+  },
+);

@@ -2,7 +2,7 @@
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import { ClosedError } from '../index.js';
-import { holders } from './subjects.js';
+import { holders } from './holders.js';
 
 describe.each(Object.entries(holders))('%s', (_, create) => {
   test.each([new Error('why'), 'text', null, 0, '', false, { why: 'because' }])(

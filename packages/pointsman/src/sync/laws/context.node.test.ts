@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import { Channel, type Permit, Semaphore, type WaitOptions } from '../index.js';
-import { type Wait, waits } from './subjects.js';
+import { waits, waitsWith } from './waits.js';
 
 const storage = new AsyncLocalStorage<number>();
 const numbers = Array.from({ length: 50 }, (_, n) => n);
@@ -32,7 +32,7 @@ async function contextsOf(start: () => Promise<unknown>, end: () => unknown): Pr
 const own = numbers.map((n) => [n, n]);
 
 describe.each(Object.entries(waits))('%s', (_, create) => {
-  const make = (): Wait => create(numbers.length);
+  const make = () => create(numbers.length);
 
   test.each(given)('after success, %s', async (_, options) => {
     const { start, serve } = make();
@@ -50,16 +50,6 @@ describe.each(Object.entries(waits))('%s', (_, create) => {
     expect(await seen).toEqual(own);
   });
 
-  test.each(given)('after a close, %s', async (_, options) => {
-    const { start, close } = make();
-    if (close === undefined) return;
-    const seen = contextsOf(
-      () => start(options),
-      () => close('closed'),
-    );
-    expect(await seen).toEqual(own);
-  });
-
   test('after a timeout', async () => {
     const { start } = make();
     expect(
@@ -68,6 +58,17 @@ describe.each(Object.entries(waits))('%s', (_, create) => {
         () => {},
       ),
     ).toEqual(own);
+  });
+});
+
+describe.each(waitsWith('close'))('%s', (_, create) => {
+  test.each(given)('after a close, %s', async (_, options) => {
+    const { start, close } = create(numbers.length);
+    const seen = contextsOf(
+      () => start(options),
+      () => close('closed'),
+    );
+    expect(await seen).toEqual(own);
   });
 });
 

@@ -1,39 +1,17 @@
 /** A method called without its object reports that: `const { acquire } = new Semaphore(1)`. */
 import { describe, expect, test } from 'vitest';
-import {
-  Barrier,
-  Broadcast,
-  Channel,
-  Condition,
-  KeyedMutex,
-  KeyedRwLock,
-  KeyedSemaphore,
-  Latch,
-  Mutex,
-  Notify,
-  RwLock,
-  Semaphore,
-  Watch,
-} from '../index.js';
+import * as sync from '../index.js';
+import { RwLock } from '../index.js';
+import { primitives } from './primitives.js';
+import { waits } from './waits.js';
 
-const objects = {
-  Barrier: new Barrier(2),
-  Broadcast: new Broadcast(1),
-  BroadcastReceiver: new Broadcast(1).subscribe(),
-  Channel: new Channel(1),
-  Condition: new Condition(new Mutex()),
-  KeyedMutex: new KeyedMutex(),
-  KeyedRwLock: new KeyedRwLock(),
-  KeyedSemaphore: new KeyedSemaphore(1),
-  Latch: new Latch(1),
-  Mutex: new Mutex(),
-  Notify: new Notify(),
-  RwLock: new RwLock(),
-  Semaphore: new Semaphore(1),
-  Watch: new Watch(1),
-  WatchReceiver: new Watch(1).subscribe(),
-  WritePermit: new RwLock().tryWrite() as object,
-};
+/** An object of each class with methods: the primitives, the receivers, and the permit with a method of its own. */
+const objects = [
+  ...Object.values(primitives).map(({ create }) => create()),
+  ...Object.values(waits).map((create) => create(1).object),
+  new RwLock().tryWrite() as object,
+];
+const classes = new Map(objects.map((object) => [object.constructor.name, object]));
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -50,7 +28,16 @@ function methodsOf(object: object): [string, Method][] {
   return methods;
 }
 
-describe.each(Object.entries(objects))('%s', (_, object) => {
+test('each class of the entry is a row of `primitives`', () => {
+  // A function that is no class has only `constructor` in its prototype.
+  const exported = Object.values(sync)
+    .filter(({ prototype }) => prototype && Object.getOwnPropertyNames(prototype).length > 1)
+    .filter(({ prototype }) => !(prototype instanceof Error))
+    .map(({ name }) => name);
+  expect(Object.keys(primitives).sort()).toEqual(exported.sort());
+});
+
+describe.each([...classes])('%s', (_, object) => {
   test.each(methodsOf(object))('%s', async (name, method) => {
     const expected = new TypeError(`${name} must be called on its object`);
     const key = /All$/.test(name) && !/^(notify|send)/.test(name) ? ['key'] : 'key';
@@ -66,27 +53,6 @@ describe.each(Object.entries(objects))('%s', (_, object) => {
         }
         await expect(outcome).rejects.toEqual(expected);
       }
-    }
-  });
-});
-
-describe('options passed where the first parameter is a number', () => {
-  const wrong = (form: unknown, ...args: unknown[]) =>
-    new (form as new (...args: unknown[]) => object)(...args);
-
-  test.each<[string, string, unknown]>([
-    ['Semaphore', 'limit', Semaphore],
-    ['KeyedSemaphore', 'limit', KeyedSemaphore],
-    ['Channel', 'capacity', Channel],
-    ['Broadcast', 'capacity', Broadcast],
-    ['Barrier', 'size', Barrier],
-    ['Latch', 'count', Latch],
-  ])('%s', (name, number, form) => {
-    expect(() => wrong(form, { [number]: 2 })).toThrow(
-      new TypeError(`${number} must be a number, got object. Did you mean new ${name}(2)?`),
-    );
-    for (const value of [{}, null, undefined, { other: 2 }, { [number]: '2' }]) {
-      expect(() => wrong(form, value)).toThrow(new RegExp(`^${number} must be an integer >= `));
     }
   });
 });

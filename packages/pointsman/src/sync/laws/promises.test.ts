@@ -6,35 +6,34 @@
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import { type AcquireOptions, type Permit, Semaphore } from '../index.js';
-import { type Wait, waits } from './subjects.js';
+import { waits, waitsWith } from './waits.js';
 
-describe.each(Object.entries(waits))('%s returns a native promise', (_, create) => {
-  test.each<[string, (wait: Wait) => Promise<unknown>]>([
-    ['when it waits', ({ start }) => start()],
-    ['when it waits with options', ({ start }) => start({})],
-    ['when it is refused', ({ start }) => start({ timeout: 0 })],
-    [
-      'when it need not wait',
-      ({ start, free }) => {
-        free?.();
-        return start();
-      },
-    ],
-    [
-      'when it is closed',
-      ({ start, close }) => {
-        close?.('closed');
-        return start();
-      },
-    ],
-  ])('%s', (_, end) => {
-    const promise = end(create(1));
+describe('a native promise is returned', () => {
+  function expectNative(promise: Promise<unknown>): void {
     expect(Object.getPrototypeOf(promise)).toBe(Promise.prototype);
     // Older Nodes mark every promise by symbols of their own while a context is followed.
     expect(Reflect.ownKeys(promise)).toEqual(Reflect.ownKeys(new Promise(() => {})));
     // The language takes only a native promise as it is.
     expect(Promise.resolve(promise)).toBe(promise);
     promise.catch(() => {});
+  }
+
+  test.each(Object.entries(waits))('by %s that waits or is refused', (_, create) => {
+    for (const options of [undefined, {}, { timeout: 0 }, { timeout: -1 }]) {
+      expectNative(create(1).start(options));
+    }
+  });
+
+  test.each(waitsWith('free'))('by %s that need not wait', (_, create) => {
+    const { start, free } = create(1);
+    free();
+    expectNative(start());
+  });
+
+  test.each(waitsWith('close'))('by %s that is closed', (_, create) => {
+    const { start, close } = create(1);
+    close('closed');
+    expectNative(start());
   });
 });
 

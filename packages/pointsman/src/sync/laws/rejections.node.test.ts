@@ -10,7 +10,7 @@ import {
   Semaphore,
   TimeoutError,
 } from '../index.js';
-import { type Wait, waits } from './subjects.js';
+import { type Wait, waits, waitsWith } from './waits.js';
 
 const event = 'unhandledRejection';
 let reported: { reason: unknown; promise: Promise<unknown> }[];
@@ -37,11 +37,13 @@ async function reports(): Promise<unknown[]> {
   return reported.map(({ reason }) => reason);
 }
 
+interface Rejection {
+  readonly promise: Promise<unknown>;
+  readonly reason: unknown;
+}
+
 /** The ways in which any wait can be rejected. */
-const endings: [
-  string,
-  (wait: Wait) => { promise: Promise<unknown>; reason: unknown } | undefined,
-][] = [
+const endings: [string, (wait: Wait) => Rejection][] = [
   [
     'invalid options',
     ({ start }) => ({ promise: start({ timeout: -1 }), reason: expect.any(RangeError) }),
@@ -66,35 +68,43 @@ const endings: [
     'a timeout of 0',
     ({ start }) => ({ promise: start({ timeout: 0 }), reason: expect.any(TimeoutError) }),
   ],
-  [
-    'a close',
-    ({ start, close }) => {
-      if (close === undefined) return;
-      const promise = start();
-      close('closed');
-      return { promise, reason: 'closed' };
-    },
-  ],
 ];
 
-describe.each(Object.entries(waits))('%s', (_, create) => {
-  test.each(endings)('%s: reported once if it is not handled', async (_, end) => {
-    const rejection = end(create(1));
-    if (rejection === undefined) return;
-    expect(await reports()).toEqual([rejection.reason]);
-    expect(reported[0]?.promise).toBe(rejection.promise);
-  });
+async function expectOneReport({ promise, reason }: Rejection): Promise<void> {
+  expect(await reports()).toEqual([reason]);
+  expect(reported[0]?.promise).toBe(promise);
+}
 
-  test.each(endings)('%s: not reported if it is handled', async (_, end) => {
-    const rejection = end(create(1));
-    if (rejection === undefined) return;
-    await expect(rejection.promise).rejects.toEqual(rejection.reason);
-    expect(await reports()).toEqual([]);
-  });
+async function expectNoReport({ promise, reason }: Rejection): Promise<void> {
+  await expect(promise).rejects.toEqual(reason);
+  expect(await reports()).toEqual([]);
+}
+
+describe.each(Object.entries(waits))('%s', (_, create) => {
+  test.each(endings)('%s: reported once if it is not handled', (_, end) =>
+    expectOneReport(end(create(1))),
+  );
+
+  test.each(endings)('%s: not reported if it is handled', (_, end) =>
+    expectNoReport(end(create(1))),
+  );
+});
+
+describe.each(waitsWith('close'))('%s, a close', (_, create) => {
+  function close(): Rejection {
+    const { start, close } = create(1);
+    const promise = start();
+    close('closed');
+    return { promise, reason: 'closed' };
+  }
+
+  test('reported once if it is not handled', () => expectOneReport(close()));
+
+  test('not reported if it is handled', () => expectNoReport(close()));
 });
 
 /** The ways in which an operation of one primitive can be rejected. */
-const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }][] = [
+const rejections: [string, () => Rejection][] = [
   [
     'a limit that was lowered',
     () => {
@@ -144,19 +154,11 @@ const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }]
   ],
 ];
 
-test.each(rejections)('%s: reported once if it is not handled', async (_, reject) => {
-  const { promise, reason } = reject();
-  expect(await reports()).toEqual([reason]);
-  expect(reported[0]?.promise).toBe(promise);
-});
+test.each(rejections)('%s: reported once if it is not handled', (_, reject) =>
+  expectOneReport(reject()),
+);
 
-test.each(rejections)('%s: not reported if it is handled', async (_, reject) => {
-  const { promise, reason } = reject();
-  const caught: unknown[] = [];
-  promise.catch((error) => caught.push(error));
-  expect(await reports()).toEqual([]);
-  expect(caught).toEqual([reason]);
-});
+test.each(rejections)('%s: not reported if it is handled', (_, reject) => expectNoReport(reject()));
 
 test('a timeout: reported once if it is not handled', async () => {
   const semaphore = new Semaphore(1);

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { Semaphore } from '../index.js';
-import { waits } from './subjects.js';
+import { waits, waitsWith } from './waits.js';
 
 /** Runs this, and returns the reasons that were reported as unhandled. */
 async function reportedBy(run: () => Promise<unknown>): Promise<unknown[]> {
@@ -26,8 +26,13 @@ test.each(Object.entries(waits))('%s: a handled rejection is not reported', asyn
     const aborted = handle(create(1).start({ signal: controller.signal }));
     controller.abort();
     await aborted;
+  });
+  expect(reported).toEqual([]);
+});
+
+test.each(waitsWith('close'))('%s: a handled close is not reported', async (_, create) => {
+  const reported = await reportedBy(async () => {
     const { start, close } = create(2);
-    if (close === undefined) return;
     const closed = [start(), start({ timeout: 60_000 })].map(handle);
     close('closed');
     await Promise.all(closed);

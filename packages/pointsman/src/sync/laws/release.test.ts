@@ -1,7 +1,7 @@
 /** A permit is given back once, however its holder ends. */
 import { describe, expect, test } from 'vitest';
 import { dispose } from '../dispose.js';
-import { holders } from './subjects.js';
+import { holders } from './holders.js';
 
 describe.each(Object.entries(holders))('%s', (_, create) => {
   test.each([

@@ -16,7 +16,7 @@ import {
   TimeoutError,
   type WritePermit,
 } from '../index.js';
-import { holders } from './subjects.js';
+import { holders } from './holders.js';
 
 /** Whether a promise has settled once everything that is ready has run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { nextMacrotask } from '@pointsman/spec';
 import { expect, test } from 'vitest';
 import { Semaphore } from '../index.js';
-import { type Wait, waits } from './subjects.js';
+import { type Wait, waits } from './waits.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

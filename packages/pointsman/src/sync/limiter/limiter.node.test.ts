@@ -42,7 +42,7 @@ test('the functions of a map run in the async context of its reader', async () =
   expect(await other).toBe(2);
 });
 
-test('a million keys leave nothing behind', { timeout: 60_000 }, async () => {
+test('many keys leave nothing behind', { timeout: 60_000 }, async () => {
   let now = 0;
   const timers = new Set<unknown>();
   const limiter = new Limiter({
@@ -73,11 +73,11 @@ test('a million keys leave nothing behind', { timeout: 60_000 }, async () => {
   await round(0, 50_000);
   collect();
   const before = process.memoryUsage().heapUsed;
-  for (let from = 0; from < 1_000_000; from += 10_000) await round(from, 10_000);
+  for (let from = 0; from < 250_000; from += 10_000) await round(from, 10_000);
   expect([limiter.keyCount, timers.size, limiter.running]).toEqual([0, 0, 0]);
   collect();
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
-  expect(limiter.stats.finished).toBe(1_050_000);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2_000_000);
+  expect(limiter.stats.finished).toBe(300_000);
 });
 
 test('a signal has no listener left, however the wait ended', async () => {

@@ -772,18 +772,6 @@ describe('bad input', () => {
     await expect(limiter.acquire({ runTimeout: 1 } as never)).rejects.toThrow(
       /options has "runTimeout"/,
     );
-    const { acquire, run, waitForSpace, drain, shutdown } = limiter;
-    for (const method of [acquire, run, waitForSpace, drain, shutdown] as (() => Promise<void>)[]) {
-      await expect(method()).rejects.toThrow(`${method.name} must be called on its object`);
-    }
-    const { tryAcquire, map, pause, resume, penalize, setLimits } = limiter;
-    const others = [tryAcquire, map, pause, resume, penalize, setLimits];
-    for (const method of others as (() => void)[]) {
-      expect(method).toThrow(`${method.name} must be called on its object`);
-    }
-    await expect(Promise.all([() => 1, () => 2].map(limiter.run as never))).rejects.toThrow(
-      'run must be called on its object',
-    );
     const permit: Permit | undefined = limiter.tryAcquire();
     permit?.release();
     permit?.release();

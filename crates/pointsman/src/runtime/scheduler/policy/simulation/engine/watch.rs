@@ -1,10 +1,10 @@
 //! The watchdog.
 
-use super::super::super::Seen;
+use super::super::super::{Seen, deadlines};
 use super::{Event, Machine};
 
-/// As `TICK` of `watchdog`.
-pub(in super::super) const TICK: u64 = 500_000;
+/// In nanoseconds.
+pub(in super::super) const TICK: u64 = deadlines::TICK.as_nanos() as u64;
 
 #[derive(Default)]
 pub(super) struct Watch {

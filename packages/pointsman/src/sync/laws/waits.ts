@@ -1,9 +1,9 @@
 /**
- * The primitives as the laws see them: every operation that waits, and every primitive that grants permits.
+ * The operations that wait, as the laws see them.
  *
- * Invariant: each operation of the public API that takes `WaitOptions` is a row, so that a law holds for all of them.
+ * Invariant: each operation of the public API that takes `WaitOptions` is a row, so that a law holds for all of them;
+ * except `shutdown` (`shutdown.test.ts`) and `Limiter.waitForSpace`.
  */
-import { asyncDispose } from '../dispose.js';
 import {
   Barrier,
   Broadcast,
@@ -26,6 +26,10 @@ import {
 
 /** An operation that has to wait. Each start is a wait of its own; its end leaves nothing held. */
 export interface Wait {
+  /** Its getters show its state. */
+  readonly object: object;
+  /** The names of its options besides those of `WaitOptions`. */
+  readonly options?: readonly string[];
   start(options?: WaitOptions): Promise<unknown>;
   /** Ends all waits with success. */
   serve(): void;
@@ -39,21 +43,58 @@ export interface Wait {
 
 const release = (permit: Permit) => permit.release();
 
+const permitOptions = ['permits', 'priority'];
+const lockOptions = ['owner', 'priority'];
+const startOptions = ['key', 'weight', 'priority'];
+
 /** Waits for what a permit holds. */
 function behind(
   held: Permit | undefined,
   object: { readonly waiting: number; close(reason?: unknown): void },
   start: Wait['start'],
+  options: readonly string[] = [],
 ): Wait {
   const serve = () => held?.release();
   const close = (reason: unknown) => object.close(reason);
-  return { start, serve, free: serve, close, waiting: () => object.waiting };
+  return { object, options, start, serve, free: serve, close, waiting: () => object.waiting };
 }
 
 /** Waits that count as no requests, and that a close does not end. */
-function draining(held: Permit | undefined, start: Wait['start']): Wait {
+function draining(
+  held: Permit | undefined,
+  object: { drain(options?: WaitOptions): Promise<void> },
+): Wait {
   const serve = () => held?.release();
-  return { start, serve, free: serve };
+  return { object, start: (options) => object.drain(options), serve, free: serve };
+}
+
+/** Waits for a value of a channel. */
+function receiving(channel: Channel<number>, start: Wait['start']): Wait {
+  return {
+    object: channel,
+    start,
+    serve() {
+      while (channel.waitingReceivers > 0) channel.trySend(1);
+    },
+    free: () => void channel.trySend(1),
+    close: (reason) => channel.close(reason),
+    waiting: () => channel.waitingReceivers,
+  };
+}
+
+/** Waits for space in a channel of one value. */
+function sending(channel: Channel<number>, start: Wait['start']): Wait {
+  channel.trySend(1);
+  return {
+    object: channel,
+    start,
+    serve() {
+      while (channel.waitingSenders > 0) channel.tryReceive();
+    },
+    free: () => void channel.tryReceive(),
+    close: (reason) => channel.close(reason),
+    waiting: () => channel.waitingSenders,
+  };
 }
 
 /** A source whose next value never comes. */
@@ -94,21 +135,26 @@ export const waits: Record<string, (count: number) => Wait> = {
   'Semaphore.acquire'() {
     const semaphore = new Semaphore(1);
     const held = semaphore.tryAcquire();
-    return behind(held, semaphore, (options) => semaphore.acquire(options).then(release));
+    return behind(
+      held,
+      semaphore,
+      (options) => semaphore.acquire(options).then(release),
+      permitOptions,
+    );
   },
   'Semaphore.run'() {
     const semaphore = new Semaphore(1);
     const held = semaphore.tryAcquire();
-    return behind(held, semaphore, (options) => semaphore.run(() => {}, options));
+    return behind(held, semaphore, (options) => semaphore.run(() => {}, options), permitOptions);
   },
   'Semaphore.drain'() {
     const semaphore = new Semaphore(1);
-    return draining(semaphore.tryAcquire(), (options) => semaphore.drain(options));
+    return draining(semaphore.tryAcquire(), semaphore);
   },
   'Mutex.lock'() {
     const mutex = new Mutex();
     const held = mutex.tryLock();
-    return behind(held, mutex, (options) => mutex.lock(options).then(release));
+    return behind(held, mutex, (options) => mutex.lock(options).then(release), lockOptions);
   },
   'Mutex.lock with an owner'() {
     const mutex = new Mutex();
@@ -118,11 +164,11 @@ export const waits: Record<string, (count: number) => Wait> = {
   'Mutex.run'() {
     const mutex = new Mutex();
     const held = mutex.tryLock();
-    return behind(held, mutex, (options) => mutex.run(() => {}, options));
+    return behind(held, mutex, (options) => mutex.run(() => {}, options), lockOptions);
   },
   'Mutex.drain'() {
     const mutex = new Mutex();
-    return draining(mutex.tryLock(), (options) => mutex.drain(options));
+    return draining(mutex.tryLock(), mutex);
   },
   'RwLock.read'() {
     const lock = new RwLock();
@@ -132,7 +178,7 @@ export const waits: Record<string, (count: number) => Wait> = {
   'RwLock.write'() {
     const lock = new RwLock();
     const held = lock.tryRead();
-    return behind(held, lock, (options) => lock.write(options).then(release));
+    return behind(held, lock, (options) => lock.write(options).then(release), ['priority']);
   },
   'RwLock.runRead'() {
     const lock = new RwLock();
@@ -142,41 +188,49 @@ export const waits: Record<string, (count: number) => Wait> = {
   'RwLock.runWrite'() {
     const lock = new RwLock();
     const held = lock.tryWrite();
-    return behind(held, lock, (options) => lock.runWrite(() => {}, options));
+    return behind(held, lock, (options) => lock.runWrite(() => {}, options), ['priority']);
   },
   'RwLock.drain'() {
     const lock = new RwLock();
-    return draining(lock.tryRead(), (options) => lock.drain(options));
+    return draining(lock.tryRead(), lock);
   },
   'KeyedSemaphore.acquire'() {
     const keyed = new KeyedSemaphore<string>(1);
     const held = keyed.tryAcquire('key');
-    return behind(held, keyed, (options) => keyed.acquire('key', options).then(release));
+    return behind(
+      held,
+      keyed,
+      (options) => keyed.acquire('key', options).then(release),
+      permitOptions,
+    );
   },
   'KeyedSemaphore.run'() {
     const keyed = new KeyedSemaphore<string>(1);
     const held = keyed.tryAcquire('key');
-    return behind(held, keyed, (options) => keyed.run('key', () => {}, options));
+    return behind(held, keyed, (options) => keyed.run('key', () => {}, options), permitOptions);
   },
   'KeyedSemaphore.drain'() {
     const keyed = new KeyedSemaphore<string>(1);
-    return draining(keyed.tryAcquire('key'), (options) => keyed.drain(options));
+    return draining(keyed.tryAcquire('key'), keyed);
   },
   'KeyedMutex.lock'() {
     const keyed = new KeyedMutex<string>();
     const held = keyed.tryLock('key');
-    return behind(held, keyed, (options) => keyed.lock('key', options).then(release));
+    return behind(held, keyed, (options) => keyed.lock('key', options).then(release), lockOptions);
   },
   'KeyedMutex.run'() {
     const keyed = new KeyedMutex<string>();
     const held = keyed.tryLock('key');
-    return behind(held, keyed, (options) => keyed.run('key', () => {}, options));
+    return behind(held, keyed, (options) => keyed.run('key', () => {}, options), lockOptions);
   },
   'KeyedMutex.lockAll'() {
     const keyed = new KeyedMutex<string>();
     const held = keyed.tryLock('b');
-    const wait = behind(held, keyed, (options) =>
-      keyed.lockAll(['a', 'b'], options).then((locks) => locks.release()),
+    const wait = behind(
+      held,
+      keyed,
+      (options) => keyed.lockAll(['a', 'b'], options).then((locks) => locks.release()),
+      lockOptions,
     );
     // A request counts once for each of its keys.
     return { ...wait, waiting: () => keyed.waitingFor('b') };
@@ -184,12 +238,17 @@ export const waits: Record<string, (count: number) => Wait> = {
   'KeyedMutex.runAll'() {
     const keyed = new KeyedMutex<string>();
     const held = keyed.tryLock('b');
-    const wait = behind(held, keyed, (options) => keyed.runAll(['a', 'b'], () => {}, options));
+    const wait = behind(
+      held,
+      keyed,
+      (options) => keyed.runAll(['a', 'b'], () => {}, options),
+      lockOptions,
+    );
     return { ...wait, waiting: () => keyed.waitingFor('b') };
   },
   'KeyedMutex.drain'() {
     const keyed = new KeyedMutex<string>();
-    return draining(keyed.tryLock('key'), (options) => keyed.drain(options));
+    return draining(keyed.tryLock('key'), keyed);
   },
   'KeyedRwLock.read'() {
     const keyed = new KeyedRwLock<string>();
@@ -199,29 +258,45 @@ export const waits: Record<string, (count: number) => Wait> = {
   'KeyedRwLock.write'() {
     const keyed = new KeyedRwLock<string>();
     const held = keyed.tryRead('key');
-    return behind(held, keyed, (options) => keyed.write('key', options).then(release));
+    return behind(held, keyed, (options) => keyed.write('key', options).then(release), [
+      'priority',
+    ]);
+  },
+  'KeyedRwLock.runRead'() {
+    const keyed = new KeyedRwLock<string>();
+    const held = keyed.tryWrite('key');
+    return behind(held, keyed, (options) => keyed.runRead('key', () => {}, options));
+  },
+  'KeyedRwLock.runWrite'() {
+    const keyed = new KeyedRwLock<string>();
+    const held = keyed.tryRead('key');
+    return behind(held, keyed, (options) => keyed.runWrite('key', () => {}, options), ['priority']);
   },
   'KeyedRwLock.drain'() {
     const keyed = new KeyedRwLock<string>();
-    return draining(keyed.tryRead('key'), (options) => keyed.drain(options));
+    return draining(keyed.tryRead('key'), keyed);
   },
   'Limiter.acquire'() {
     const limiter = new Limiter({ concurrency: 1 });
     const held = limiter.tryAcquire();
-    return behind(held, limiter, (options) => limiter.acquire(options).then(release));
+    return behind(held, limiter, (options) => limiter.acquire(options).then(release), startOptions);
   },
   'Limiter.run'() {
     const limiter = new Limiter({ concurrency: 1 });
     const held = limiter.tryAcquire();
-    return behind(held, limiter, (options) => limiter.run(() => {}, options));
+    return behind(held, limiter, (options) => limiter.run(() => {}, options), [
+      ...startOptions,
+      'runTimeout',
+    ]);
   },
   'Limiter.drain'() {
     const limiter = new Limiter({ concurrency: 1 });
-    return draining(limiter.tryAcquire(), (options) => limiter.drain(options));
+    return draining(limiter.tryAcquire(), limiter);
   },
   'Notify.notified'() {
     const notify = new Notify();
     return {
+      object: notify,
       start: (options) => notify.notified(options),
       serve: () => notify.notifyWaiters(),
       free: () => notify.notifyOne(),
@@ -232,6 +307,7 @@ export const waits: Record<string, (count: number) => Wait> = {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     return {
+      object: condition,
       async start(options) {
         const lock = mutex.tryLock() ?? (await mutex.lock());
         try {
@@ -250,6 +326,7 @@ export const waits: Record<string, (count: number) => Wait> = {
     const condition = new Condition(mutex);
     let ready = false;
     return {
+      object: condition,
       async start(options) {
         const lock = mutex.tryLock() ?? (await mutex.lock());
         try {
@@ -272,6 +349,7 @@ export const waits: Record<string, (count: number) => Wait> = {
   'Barrier.wait'(count) {
     const barrier = new Barrier(count + 1);
     return {
+      object: barrier,
       start: (options) => barrier.wait(options),
       serve: () => void barrier.wait(),
       waiting: () => barrier.waiting,
@@ -281,6 +359,7 @@ export const waits: Record<string, (count: number) => Wait> = {
     const latch = new Latch(1);
     const serve = () => latch.countDown();
     return {
+      object: latch,
       start: (options) => latch.wait(options),
       serve,
       free: serve,
@@ -289,58 +368,25 @@ export const waits: Record<string, (count: number) => Wait> = {
   },
   'Channel.receive'() {
     const channel = new Channel<number>(1);
-    return {
-      start: (options) => channel.receive(options),
-      serve() {
-        while (channel.waitingReceivers > 0) channel.trySend(1);
-      },
-      free: () => void channel.trySend(1),
-      close: (reason) => channel.close(reason),
-      waiting: () => channel.waitingReceivers,
-    };
+    return receiving(channel, (options) => channel.receive(options));
   },
   'Channel.receiveMany'() {
     const channel = new Channel<number>(1);
-    return {
-      start: (options) => channel.receiveMany(3, options),
-      serve() {
-        while (channel.waitingReceivers > 0) channel.trySend(1);
-      },
-      free: () => void channel.trySend(1),
-      close: (reason) => channel.close(reason),
-      waiting: () => channel.waitingReceivers,
-    };
+    return receiving(channel, (options) => channel.receiveMany(3, options));
   },
   'Channel.send'() {
     const channel = new Channel<number>(1);
-    channel.trySend(1);
-    return {
-      start: (options) => channel.send(1, options),
-      serve() {
-        while (channel.waitingSenders > 0) channel.tryReceive();
-      },
-      free: () => void channel.tryReceive(),
-      close: (reason) => channel.close(reason),
-      waiting: () => channel.waitingSenders,
-    };
+    return sending(channel, (options) => channel.send(1, options));
   },
   'Channel.sendAll'() {
     const channel = new Channel<number>(1);
-    channel.trySend(1);
-    return {
-      start: (options) => channel.sendAll([1], options),
-      serve() {
-        while (channel.waitingSenders > 0) channel.tryReceive();
-      },
-      free: () => void channel.tryReceive(),
-      close: (reason) => channel.close(reason),
-      waiting: () => channel.waitingSenders,
-    };
+    return sending(channel, (options) => channel.sendAll([1], options));
   },
   'Channel.sendAll, waiting for its source'() {
     const source = silentSource();
     const channel = new Channel<number>(0);
     return {
+      object: channel,
       start: (options) => channel.sendAll(source, options),
       serve: source.finish,
       close: source.fail,
@@ -350,6 +396,7 @@ export const waits: Record<string, (count: number) => Wait> = {
     const broadcast = new Broadcast<number>(1);
     const receiver = broadcast.subscribe();
     return {
+      object: receiver,
       start: (options) => receiver.receive(options),
       serve() {
         for (let n = 0; n < count; n++) broadcast.send(n);
@@ -363,6 +410,7 @@ export const waits: Record<string, (count: number) => Wait> = {
     const receiver = watch.subscribe();
     const serve = () => watch.send(watch.value + 1);
     return {
+      object: receiver,
       start: (options) => receiver.changed(options),
       serve,
       free: serve,
@@ -372,102 +420,21 @@ export const waits: Record<string, (count: number) => Wait> = {
   select() {
     const semaphore = new Semaphore(1);
     const held = semaphore.tryAcquire();
-    return behind(held, semaphore, (options) =>
-      select({ permit: (only) => semaphore.acquire(only), off: undefined }, options).then(
-        ({ value }) => value.release(),
-      ),
+    return behind(
+      held,
+      semaphore,
+      (options) =>
+        select({ permit: (only) => semaphore.acquire(only), off: undefined }, options).then(
+          ({ value }) => value.release(),
+        ),
+      ['biased'],
     );
   },
 };
 
-/** A primitive with exclusive permits. */
-export interface Holder {
-  readonly object: {
-    readonly closed: boolean;
-    readonly waiting: number;
-    drain(options?: WaitOptions): Promise<void>;
-    shutdown(options?: WaitOptions): Promise<void>;
-    close(reason?: unknown): void;
-    cancel(reason?: unknown): void;
-    [asyncDispose](): Promise<void>;
-  };
-  request(options?: WaitOptions): Promise<Permit>;
-  tries(): Permit | undefined;
-  run<T>(fn: () => T | PromiseLike<T>): Promise<T>;
+/** The operations whose waits have this member. */
+export function waitsWith<Name extends keyof Wait>(name: Name) {
+  type Complete = Wait & { [Key in Name]-?: NonNullable<Wait[Key]> };
+  const rows = Object.entries(waits).filter(([, create]) => create(1)[name] !== undefined);
+  return rows as [string, (count: number) => Complete][];
 }
-
-/** The primitives that grant permits, by name. */
-export const holders: Record<string, (name?: string) => Holder> = {
-  Semaphore(name) {
-    const object = new Semaphore(1, { name });
-    return {
-      object,
-      request: (options) => object.acquire(options),
-      tries: () => object.tryAcquire(),
-      run: (fn) => object.run(fn),
-    };
-  },
-  Mutex(name) {
-    const object = new Mutex({ name });
-    return {
-      object,
-      request: (options) => object.lock(options),
-      tries: () => object.tryLock(),
-      run: (fn) => object.run(fn),
-    };
-  },
-  RwLock(name) {
-    const object = new RwLock({ name });
-    return {
-      object,
-      request: (options) => object.write(options),
-      tries: () => object.tryWrite(),
-      run: (fn) => object.runWrite(fn),
-    };
-  },
-  KeyedSemaphore(name) {
-    const object = new KeyedSemaphore<string>(1, { name });
-    return {
-      object,
-      request: (options) => object.acquire('key', options),
-      tries: () => object.tryAcquire('key'),
-      run: (fn) => object.run('key', fn),
-    };
-  },
-  KeyedMutex(name) {
-    const object = new KeyedMutex<string>({ name });
-    return {
-      object,
-      request: (options) => object.lock('key', options),
-      tries: () => object.tryLock('key'),
-      run: (fn) => object.run('key', fn),
-    };
-  },
-  'KeyedMutex, several keys'(name) {
-    const object = new KeyedMutex<string>({ name });
-    return {
-      object,
-      request: (options) => object.lockAll(['a', 'b'], options),
-      tries: () => object.tryLockAll(['a', 'b']),
-      run: (fn) => object.runAll(['a', 'b'], fn),
-    };
-  },
-  KeyedRwLock(name) {
-    const object = new KeyedRwLock<string>({ name });
-    return {
-      object,
-      request: (options) => object.write('key', options),
-      tries: () => object.tryWrite('key'),
-      run: (fn) => object.runWrite('key', fn),
-    };
-  },
-  Limiter(name) {
-    const object = new Limiter({ concurrency: 1, name });
-    return {
-      object,
-      request: (options) => object.acquire(options),
-      tries: () => object.tryAcquire(),
-      run: (fn) => object.run(fn),
-    };
-  },
-};

@@ -24,10 +24,9 @@ export function millisecondsBetween(before: ProcessorTime, after: ProcessorTime)
   return [...after].reduce((sum, [thread, time]) => sum + time - (before.get(thread) ?? 0), 0);
 }
 
-/** All descendants of this process. */
-export function descendants(): number[] {
+export function descendantsOf(process: number): number[] {
   const parents = parentsById();
-  return [...parents.keys()].filter((id) => isDescendant(id, parents));
+  return [...parents.keys()].filter((id) => isDescendant(id, process, parents));
 }
 
 function parentsById(): Map<number, number> {
@@ -42,9 +41,9 @@ function parentsById(): Map<number, number> {
   );
 }
 
-function isDescendant(id: number, parents: ReadonlyMap<number, number>): boolean {
+function isDescendant(id: number, ancestor: number, parents: ReadonlyMap<number, number>): boolean {
   for (let parent = parents.get(id); parent !== undefined; parent = parents.get(parent)) {
-    if (parent === process.pid) return true;
+    if (parent === ancestor) return true;
   }
   return false;
 }
