@@ -17,27 +17,15 @@ import { startServer } from '../../harness/redis-server.js';
 import { counted, describeDuration } from '../../report/format.js';
 import type { Orders, Report } from './stress/process.js';
 
+const option = (alias: string, initial: string, description: string) =>
+  ({ type: 'string', alias, default: initial, description }) as const;
+
 const argumentsOf = {
-  forks: { type: 'string', alias: 'f', default: '30', description: 'How many processes to fork' },
-  tries: {
-    type: 'string',
-    alias: 't',
-    default: '10',
-    description: 'Failures after which a key is given up',
-  },
-  sleep: {
-    type: 'string',
-    alias: 's',
-    default: '2',
-    description: 'Seconds for which a lock is held',
-  },
-  keys: {
-    type: 'string',
-    alias: 'k',
-    default: '5',
-    description: 'How many keys each process visits',
-  },
-} as const;
+  forks: option('f', '30', 'How many processes to fork'),
+  tries: option('t', '10', 'Failures after which a key is given up'),
+  sleep: option('s', '2', 'Seconds for which a lock is held'),
+  keys: option('k', '5', 'How many keys each process visits'),
+};
 
 const progressMilliseconds = 5_000;
 

@@ -1,6 +1,6 @@
 /** A subject that does one of the document's tests, in this process or in a program of its own. */
 import { announcedAddress } from '../../../harness/redis-server.js';
-import type { Measurement, Samples } from '../../../harness/table.js';
+import type { Lab, Measurement, Samples } from '../../../harness/table.js';
 import type { LockClient, Test } from '../subject.js';
 import { connectIoredis } from '../subjects/clients.js';
 import { foreignSubjects, lockSubjectNamed } from '../subjects/index.js';
@@ -63,12 +63,11 @@ type WithClient = OnServer & { readonly client: LockClient };
 async function runTest1({ client, control, ...found }: WithClient, keySet: KeySet) {
   const keys = draw(found, keySet, 'test-1');
   const [taken, cost] = await costOf(control, () => takeTurns(client, keys, turnsOfTest1));
-  const { user, system, sent, executed } = cost;
+  const { user, system, executed } = cost;
   return samplesOf(keySet, {
     ...taken,
     ...{ user, system, total: user + system },
     'processor time': ((user + system) * 1e6) / turnsOfTest1,
-    sent: sent / turnsOfTest1,
     executed: executed / turnsOfTest1,
   });
 }
@@ -91,17 +90,26 @@ async function runTest2(
     system: perTurn(cost.system) * written.count,
     total: perTurn(cost.user + cost.system) * written.count,
     'processor time': perTurn(cost.user + cost.system) * 1e6,
-    sent: perTurn(cost.sent) - commandsPerTurn,
     executed: perTurn(cost.executed) - commandsPerTurn,
   });
+}
+
+const figures = [
+  ...['seconds', 'count', 'p99', 'longest', 'fairness', 'executed'],
+  ...['user', 'system', 'total'],
+];
+
+/** Whether the run needs a figure of this key set. */
+export function isWanted({ name }: KeySet, lab: Lab): boolean {
+  return figures.some((figure) => lab.isWanted(`${name} ${figure}`));
 }
 
 function draw({ namespace }: Pick<OnServer, 'namespace'>, keySet: KeySet, work: string) {
   return drawFrom(keySet, `${namespace}:${work}:${keySet.name}`);
 }
 
-function samplesOf({ name }: KeySet, figures: Samples): Samples {
+function samplesOf({ name }: KeySet, found: Samples): Samples {
   return Object.fromEntries(
-    Object.entries(figures).map(([figure, value]) => [`${name} ${figure}`, value]),
+    Object.entries(found).map(([figure, value]) => [`${name} ${figure}`, value]),
   );
 }

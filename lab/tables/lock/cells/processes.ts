@@ -3,10 +3,10 @@
  * settings in turn, with the same processes.
  */
 import type { Cell } from '../../../harness/table.js';
-import { commandsExecuted } from '../commands.js';
 import { Processes } from '../processes/processes.js';
 import { nameOf, processCount, type Setting, settings } from '../processes/shared.js';
 import { handOverInProcess, processesSubjects } from '../subjects/index.js';
+import { costOf } from './cost.js';
 import { onServer } from './on-server.js';
 
 const sliceMilliseconds = 250;
@@ -17,6 +17,7 @@ export const processesCell: Cell = {
   id: 'processes',
   subjects: processesSubjects.map(({ name }) => name),
   expectedMilliseconds: 2_500,
+  limitMilliseconds: 60_000,
   sliceMilliseconds,
   measure: (name, lab) =>
     onServer(async ({ address, namespace, control }) => {
@@ -26,12 +27,11 @@ export const processesCell: Cell = {
       const working = name === handOverInProcess.name ? 1 : processCount;
 
       async function run(setting: Setting, milliseconds: number) {
-        const executedBefore = await commandsExecuted(control);
-        const { sent, turns, used, ...found } = await processes.run(setting, working, milliseconds);
-        const executed = (await commandsExecuted(control)) - executedBefore - 1;
+        const [{ turns, used, ...found }, { executed }] = await costOf(control, () =>
+          processes.run(setting, working, milliseconds),
+        );
         const figures = {
           ...found,
-          sent: sent / turns,
           executed: executed / turns,
           'processor time': used / turns,
         };

@@ -1,7 +1,6 @@
 /** One process of a cell: ten tasks that lock and unlock until they are stopped. */
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commandsSent } from '../commands.js';
 import { lockSubjectNamed } from '../subjects/index.js';
 import { drawFrom, keySetNamed } from '../workloads/keys.js';
 import { FileJudge } from './file-judge.js';
@@ -37,7 +36,6 @@ async function run(setting: Setting): Promise<Report> {
   const stay = pause === 0 ? undefined : () => sleep(pause);
   const draw = drawFrom(keySetNamed(setting.keySet), `${namespace}:${nameOf(setting)}`);
   const waits: number[] = [];
-  const sentBefore = commandsSent();
   const usedBefore = process.cpuUsage();
   let phase: 'before' | 'measured' | 'over' = 'before';
   let turns = 0;
@@ -65,7 +63,6 @@ async function run(setting: Setting): Promise<Report> {
   phase = 'over';
   await tasks;
   judge.close();
-  const sent = commandsSent() - sentBefore;
   const { user, system } = process.cpuUsage(usedBefore);
-  return { perSecond, waits, sent, turns, intruders: judge.intruders, used: user + system };
+  return { perSecond, waits, turns, intruders: judge.intruders, used: user + system };
 }

@@ -17,8 +17,6 @@ export interface Found {
   readonly p99: number;
   readonly longest: number;
   readonly fairness: number;
-  /** Commands sent in the whole run. */
-  readonly sent: number;
   /** Turns in the whole run, including those before and after the measured part. */
   readonly turns: number;
   /** Microseconds of processor time in the whole run. */
@@ -73,7 +71,6 @@ export class Processes {
       perSecond: sum(reports.map((report) => report.perSecond)),
       ...slowestWaits(Float64Array.from(reports.flatMap((report) => report.waits))),
       fairness: fairness(reports.map((report) => report.turns)),
-      sent: sum(reports.map((report) => report.sent)),
       turns,
       used: sum(reports.map((report) => report.used)),
     };

@@ -42,7 +42,6 @@ export interface Report {
   /** The waits of the turns granted in the measured part and later, in milliseconds: those of starved tasks end later. */
   readonly waits: readonly number[];
   /** In the whole run. */
-  readonly sent: number;
   readonly turns: number;
   readonly intruders: number;
   /** Microseconds of processor time. */

@@ -23,15 +23,9 @@ import simpleRedisMutex from './simple-redis-mutex.js';
 export { foreignSubjects, handOverInProcess };
 
 /** Peers that ask the server at each hand-over, in their fastest settings. */
-const peersAtServer = [
-  publishedAlgorithm,
-  handMade,
-  redlockFast,
-  sesamecareFast,
-  redisSemaphoreFast,
-];
+const peersAtServer = [publishedAlgorithm, redlockFast, sesamecareFast];
 /** Slower ones, which would make the headline wait. */
-const slowPeers = [redlockUniversal, simpleRedisMutex];
+const slowPeers = [handMade, redisSemaphoreFast, redlockUniversal, simpleRedisMutex];
 const peersWithDefaults = [redlock, redisSemaphore];
 const floors = [handOverInProcess, roundTrip];
 
@@ -44,11 +38,7 @@ export const test1Subjects: readonly Subject[] = [
 ];
 
 /** The same without a queue in the process. */
-export const atServerSubjects = [
-  strict,
-  ...peersAtServer.filter((peer) => peer !== redisSemaphoreFast),
-  roundTrip,
-];
+export const atServerSubjects = [strict, ...peersAtServer, roundTrip];
 
 export const warmSubjects = [
   ...[local, strict, localQueue],

@@ -18,8 +18,10 @@ export const pureHandler = withHandler('pure');
 export const version023 = withVersion('0.2.3');
 export const version012 = withVersion('0.1.2');
 
+export const olderVersions = [version023, version012];
+
 /** In the order of the report. */
-export const foreignSubjects = [scriptHandler, pureHandler, version023, version012];
+export const foreignSubjects = [scriptHandler, pureHandler, ...olderVersions];
 
 function withHandler(handler: 'script' | 'pure'): ForeignSubject {
   return {
