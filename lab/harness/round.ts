@@ -103,7 +103,7 @@ async function takeTurns(
   const { cell } = options.group;
   const milliseconds = cell.sliceMilliseconds ?? usualSliceMilliseconds;
   const most = Math.round(turnsMilliseconds / (slices.length * takers.length * milliseconds));
-  const turns = Math.min(mostTurns, Math.max(fewestTurns, most));
+  const turns = cell.turns ?? Math.min(mostTurns, Math.max(fewestTurns, most));
   const running = await begin(condition);
   try {
     if (running.processes.length > 0) await pause(settleMilliseconds);
