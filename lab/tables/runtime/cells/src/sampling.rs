@@ -74,22 +74,21 @@ pub(crate) fn spread(values: &mut [f64]) -> Samples {
     ])
 }
 
-/// Returns the number of turns of a batch.
+/// Returns the number of turns of a batch, by the fastest call: others may have been delayed by other programs.
 fn batch_after_warming_up(turns: &mut impl FnMut(u64)) -> u64 {
     let since = Instant::now();
     let mut batch = 1;
-    loop {
+    let mut fastest = f64::INFINITY;
+    while since.elapsed() < WARM_UP {
         let started_at = Instant::now();
         turns(batch);
         let took = started_at.elapsed();
-        if since.elapsed() >= WARM_UP {
-            let fitting = u128::from(batch) * BATCH.as_nanos() / took.as_nanos().max(1);
-            return u64::try_from(fitting).unwrap_or(u64::MAX).max(1);
-        }
+        fastest = fastest.min(took.as_secs_f64() / batch as f64);
         if took < BATCH {
             batch *= 2;
         }
     }
+    ((BATCH.as_secs_f64() / fastest) as u64).max(1)
 }
 
 impl Unit {

@@ -24,7 +24,7 @@ pub(super) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {
     })
 }
 
-pub(super) async fn spawn_and_join() {
+async fn spawn_and_join() {
     let mut handles = Vec::with_capacity(TASKS);
     for _ in 0..TASKS {
         handles.push(spawn(async {}));

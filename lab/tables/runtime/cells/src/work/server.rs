@@ -29,7 +29,7 @@ struct Job {
 }
 
 pub(super) fn measure<P: Primitives>(form: Form, jobs_a_second: usize, lab: &Lab) -> Samples {
-    let mut runtime = Runtime::new(form, Purpose::Inside, WORKERS);
+    let mut runtime = Runtime::new(form, Purpose::Outside, WORKERS);
     let (ended, all_ended) = mpsc::channel();
     let tasks = runtime.block_on(start::<P>(ended));
     let mut jobs = Jobs::new();

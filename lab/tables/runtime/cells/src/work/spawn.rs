@@ -1,18 +1,14 @@
-//! Tasks that yield once and return a number, and empty ones on a worker for each core.
+//! Tasks that yield once and return a number.
 
 use lab::{Lab, Samples};
 
-use super::rt_current_thread::spawn_and_join;
 use super::{last_number, unknown};
-use crate::form::{Form, cores};
+use crate::form::Form;
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Unit, sample};
 
 pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Samples {
-    if test == "from_block_on" {
-        return from_block_on(form, lab);
-    }
     let workers = if test.starts_with("basic_scheduler_spawn_") {
         1
     } else if test.starts_with("threaded_scheduler_spawn_") {
@@ -39,16 +35,6 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Sampl
                 sum
             });
             assert_eq!(sum, 2 * tasks, "the sum of what the tasks returned");
-        }
-    })
-}
-
-/// The main thread spawns a thousand tasks from the future passed to `block_on`, and awaits them.
-fn from_block_on(form: Form, lab: &Lab) -> Samples {
-    let mut runtime = Runtime::new(form, Purpose::Inside, cores());
-    sample(lab, Unit::Microseconds, |turns| {
-        for _ in 0..turns {
-            runtime.block_on(spawn_and_join());
         }
     })
 }
