@@ -171,7 +171,8 @@ function measured(work: Work, setting: Setting = {}): Measured {
       ? both
       : work.subjects.filter((subject) => subject !== byHand.name || (isClosedLoop && !isBlocked)),
     // At a rate, one request in a hundred must be several.
-    sliceMilliseconds: isClosedLoop ? 60 : 400,
+    sliceMilliseconds: isClosedLoop ? 60 : 300,
+    turns: isClosedLoop ? 8 : 4,
     expectedMilliseconds: 250,
     limitMilliseconds: 20_000,
     command: (subject) => [
