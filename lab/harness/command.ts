@@ -17,7 +17,7 @@ import { headerOf } from './header.js';
 import { Journal } from './journal.js';
 import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
-import { isOpen, outcomeOf, type TableOutcome } from './outcome.js';
+import { openCells, outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, trialPath } from './places.js';
 import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
@@ -156,7 +156,7 @@ async function prepareWorks(
     return plans.map((plan) => {
       const measuring = new Measuring({
         ...{ plan, module, journal, signal },
-        isOpen: ({ cell }) => isOpen(table, journal.content, cell),
+        openCells: (cells) => openCells(table, journal.content, cells),
       });
       return { table, plan, journal, measuring, prepare };
     });

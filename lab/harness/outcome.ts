@@ -270,11 +270,14 @@ function bestPeerOf(peers: readonly SubjectOutcome[], { better }: Row): SubjectO
   return peers[medians.indexOf(best)] ?? null;
 }
 
+function headlineIds({ cells, headlineCells = 1 }: Table): readonly string[] {
+  return cells.slice(0, headlineCells).map(({ id }) => id);
+}
+
 /** The rows of the headline, of those given. */
 export function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
-  const { cells, headlineCells = 1, headline } = table;
-  if (!headline?.isMean) return rows.filter(({ cell }) => cell.id === cells[0]?.id).slice(0, 1);
-  const ids = cells.slice(0, headlineCells).map(({ id }) => id);
+  const ids = headlineIds(table);
+  if (!table.headline?.isMean) return rows.filter(({ cell }) => cell.id === ids[0]).slice(0, 1);
   return rows.filter(
     ({ row, cell }) => row.column !== undefined && !row.aside && ids.includes(cell.id),
   );
@@ -306,20 +309,26 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
   return { rows: of, bestPeer, rounds, ratio, verdict: judge(ratio, best.size, noise), noise };
 }
 
-/** Whether further rounds of a cell may make a verdict certain: that of the headline, or of one of its rows. */
-export function isOpen(table: Table, journal: JournalContent, cell: Cell): boolean {
-  const rowsIn = (ids: readonly string[]) =>
-    table.rows
-      .filter((row) => ids.includes(row.cell) && roundsOf(journal, row.cell).length > 0)
-      .map((row) => outcomeOfRow(table, journal, row));
-  const headlineCells = table.cells.slice(0, table.headlineCells ?? 1).map(({ id }) => id);
+/** The cells of which further rounds may make a verdict certain: that of the headline, or of one of their rows. */
+export function openCells(
+  table: Table,
+  journal: JournalContent,
+  cells: readonly Cell[],
+): readonly Cell[] {
   const isUncertain = ({ ratio, verdict }: Pick<Headline, 'ratio' | 'verdict'>) =>
     ratio !== null && verdict === 'unknown';
-  if (table.headline?.isMean && headlineCells.includes(cell.id)) {
-    const headline = headlineOf(table, rowsIn(headlineCells));
-    return headline !== undefined && isUncertain(headline);
-  }
-  return rowsIn([cell.id]).some((outcome) => !outcome.row.aside && isUncertain(outcome));
+  const rowsOf = (cell: Cell) =>
+    table.rows
+      .filter((row) => row.cell === cell.id && roundsOf(journal, row.cell).length > 0)
+      .map((row) => outcomeOfRow(table, journal, row));
+  const measured = new Map(cells.map((cell) => [cell, rowsOf(cell)]));
+  const headline = table.headline?.isMean
+    ? headlineOf(table, [...measured.values()].flat())
+    : undefined;
+  return cells.filter((cell) => {
+    if (headline?.rows.some((row) => row.cell === cell)) return isUncertain(headline);
+    return measured.get(cell)?.some((row) => !row.row.aside && isUncertain(row));
+  });
 }
 
 /** Returns the notes about a subject. */

@@ -16,10 +16,13 @@ import type { SubjectRound } from './journal.js';
 import type { PlannedGroup, PlannedRun } from './plan.js';
 import type { Turns } from './statistics.js';
 
-/** A round lasts about this long in turns, within the number of turns below. */
-const turnsMilliseconds = 4_000;
+/**
+ * A round lasts about this long in turns, within the number of turns below: not long, because processes of one program
+ * differ more than the turns of a process, so that more rounds say more than more turns.
+ */
+const turnsMilliseconds = 1_000;
 const fewestTurns = 2;
-const mostTurns = 20;
+const mostTurns = 10;
 const usualSliceMilliseconds = 25;
 /** The system distributes new busy processes among the cores. */
 const settleMilliseconds = 50;
@@ -66,7 +69,7 @@ export async function measureRound(options: RoundOptions): Promise<readonly Subj
     await Promise.all(Array.from({ length: availableParallelism() }, startNext));
     if (options.isFirst) await noteIdleShares(takers);
     for (const condition of conditions) await takeTurns(options, takers, condition);
-    for (const { process } of takers) await process.end();
+    await Promise.all(takers.map(({ process }) => process.end()));
   } finally {
     for (const { process } of takers) process.kill();
   }

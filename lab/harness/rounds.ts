@@ -11,6 +11,7 @@ import type { GroupRound, Journal } from './journal.js';
 import { loadBetween, readLoad } from './load.js';
 import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
 import { measureRound } from './round.js';
+import type { Cell } from './table.js';
 
 /** The progress of a run. */
 export interface Progress {
@@ -31,17 +32,27 @@ export interface MeasuringOptions {
   readonly module: string;
   readonly journal: Journal;
   readonly signal: AbortSignal;
-  /** Whether further rounds of this group may change a verdict that counts. */
-  isOpen(group: PlannedGroup): boolean;
+  /** Returns those of the cells of which further rounds may make a verdict certain. */
+  openCells(cells: readonly Cell[]): readonly Cell[];
 }
 
 export class Measuring {
   readonly #options: MeasuringOptions;
   readonly #taken = new Map<PlannedGroup, number[]>();
   #startedAt: number | undefined;
+  /** Computed between rounds only, because it takes long where the headline has many rows. */
+  #open: readonly Cell[] = [];
 
   constructor(options: MeasuringOptions) {
     this.#options = options;
+    this.#judge();
+  }
+
+  #judge(): void {
+    const groups = this.#groups;
+    const isEarly = groups.some((group) => this.#missing(group) > 0);
+    const judged = isEarly ? [] : groups.filter(({ once }) => !once);
+    this.#open = this.#options.openCells(judged.map(({ cell }) => cell));
   }
 
   get #groups(): readonly PlannedGroup[] {
@@ -80,6 +91,7 @@ export class Measuring {
     journal.begin(cells);
     for (let group = this.#next(); group; group = this.#next()) {
       journal.add(await this.#round(group, processes, (now) => this.#tell(onProgress, now)));
+      this.#judge();
       this.#tell(onProgress);
     }
     journal.finish(cells);
@@ -107,10 +119,9 @@ export class Measuring {
   #mayGoOn(group: PlannedGroup): boolean {
     const { most, milliseconds } = this.#options.plan.rounds;
     return (
-      !group.once &&
       this.#roundsOf(group) < most &&
       this.#elapsed + this.#expect(group) <= milliseconds &&
-      this.#options.isOpen(group)
+      this.#open.includes(group.cell)
     );
   }
 

@@ -87,7 +87,7 @@ interface AnyCell {
   readonly subjects: readonly string[];
   /** The length of a slice; a subject may need longer for one batch. Default: 25. */
   readonly sliceMilliseconds?: number;
-  /** The number of turns in a round. Default: as many as take about 4 s, from 4 to 20. */
+  /** The number of turns in a round. Default: as many as take about a second, from 2 to 10. */
   readonly turns?: number;
   /**
    * Why its work cannot be sliced. The processes of such a cell run one after the other and report their samples when
