@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeTally } from '../report/console.js';
 import { sentenceOf } from '../report/sentence.js';
 import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
-import { outcomeOf, type RowOutcome, type TableOutcome } from './outcome.js';
+import { openCells, outcomeOf, type RowOutcome, type TableOutcome } from './outcome.js';
 import type { Measurement, Table } from './table.js';
 
 const measure = async (): Promise<Measurement> => ({ ok: true, samples: {} });
@@ -211,5 +211,26 @@ describe('the headline', () => {
     expect(headline?.rows.map(({ row }) => row.row)).toEqual(['time', 'wall']);
     expect(headline?.ratio?.median).toBeCloseTo(2);
     expect(headline).toMatchObject({ bestPeer: { name: 'fast' }, verdict: 'faster', rounds: 3 });
+  });
+});
+
+describe('further rounds', () => {
+  const openIn = (outcome: TableOutcome) => {
+    const { table: of, journal } = outcome;
+    return [...openCells(of, journal, of.cells).values()].map((peers) => [...peers]);
+  };
+
+  it('go to a cell without a certain verdict, for the peers near the best', () => {
+    const noisy = [
+      { ours: 10, control: 11, fast: 9, slow: 90 },
+      { ours: 10, control: 9, fast: 14, slow: 60 },
+      { ours: 10, control: 10, fast: 10, slow: 70 },
+    ];
+    expect(openIn(outcomeFrom(noisy))).toEqual([['fast']]);
+  });
+
+  it('do not go to a cell whose verdict is certain, or in which nothing is compared', () => {
+    expect(openIn(outcomeFrom(thrice({ ours: 5, control: 5, fast: 10 })))).toEqual([]);
+    expect(openIn(outcomeFrom(thrice({ ours: 5, control: 5, fast: 'fell over' })))).toEqual([]);
   });
 });

@@ -73,9 +73,14 @@ export interface RowOutcome {
   readonly foreignShare: number | null;
 }
 
+/** A peer, and how many times better ours is, by round, in logarithms. */
+export type Peer = Pick<SubjectOutcome, 'subject' | 'series'>;
+
 /** The result that the table's sentence states: the first row's, or the mean over the document's rows. */
 export interface Headline {
   readonly rows: readonly RowOutcome[];
+  /** The peers that did all of the work. */
+  readonly peers: readonly Peer[];
   readonly bestPeer: Subject | null;
   readonly rounds: number;
   readonly ratio: Estimate | null;
@@ -290,7 +295,16 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
   const rounds = min(of.map((row) => row.rounds));
   if (of.length === 1) {
     const { bestPeer, ratio, verdict, noise } = first;
-    return { rows: of, bestPeer: bestPeer?.subject ?? null, rounds, ratio, verdict, noise };
+    const best = bestPeer?.subject ?? null;
+    return {
+      rows: of,
+      peers: peersOf(first.subjects),
+      bestPeer: best,
+      rounds,
+      ratio,
+      verdict,
+      noise,
+    };
   }
   // Only a peer that did all of the work is compared.
   const peers = peersAmong(first.subjects).flatMap(({ subject }) => {
@@ -306,29 +320,57 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
   const control = estimateRatio(meanOfSeries(of.map((row) => row.control)));
   const noise = control && noiseFloor(control);
   const bestPeer = peers.find((peer) => peer.series === bestOf(series))?.subject ?? null;
-  return { rows: of, bestPeer, rounds, ratio, verdict: judge(ratio, best.size, noise), noise };
+  const verdict = judge(ratio, best.size, noise);
+  return { rows: of, peers, bestPeer, rounds, ratio, verdict, noise };
 }
 
-/** The cells of which further rounds may make a verdict certain: that of the headline, or of one of their rows. */
+/** A peer that is further from the best one than this factor is not the best. */
+const nearBest = 2;
+
+/**
+ * The cells of which further rounds may make a verdict certain, that of the headline or of one of their rows; with the
+ * peers that may be the best in it. The others need no further rounds.
+ */
 export function openCells(
   table: Table,
   journal: JournalContent,
   cells: readonly Cell[],
-): readonly Cell[] {
-  const isUncertain = ({ ratio, verdict }: Pick<Headline, 'ratio' | 'verdict'>) =>
-    ratio !== null && verdict === 'unknown';
+): ReadonlyMap<Cell, ReadonlySet<string>> {
   const rowsOf = (cell: Cell) =>
     table.rows
       .filter((row) => row.cell === cell.id && roundsOf(journal, row.cell).length > 0)
-      .map((row) => outcomeOfRow(table, journal, row));
+      .map((row) => outcomeOfRow(table, journal, row))
+      .filter(({ row }) => !row.aside);
   const measured = new Map(cells.map((cell) => [cell, rowsOf(cell)]));
   const headline = table.headline?.isMean
     ? headlineOf(table, [...measured.values()].flat())
     : undefined;
-  return cells.filter((cell) => {
-    if (headline?.rows.some((row) => row.cell === cell)) return isUncertain(headline);
-    return measured.get(cell)?.some((row) => !row.row.aside && isUncertain(row));
-  });
+  const open = new Map<Cell, ReadonlySet<string>>();
+  for (const [cell, rows] of measured) {
+    const isOfHeadline = headline?.rows.some((row) => row.cell === cell);
+    const judged =
+      headline && isOfHeadline
+        ? [headline]
+        : rows.map((row) => ({ ...row, peers: peersOf(row.subjects) }));
+    const uncertain = judged.filter(
+      ({ ratio, verdict }) => ratio !== null && verdict === 'unknown',
+    );
+    const near = uncertain.flatMap(({ peers }) => nearTheBest(peers));
+    if (near.length > 0) open.set(cell, new Set(near));
+  }
+  return open;
+}
+
+function peersOf(subjects: readonly SubjectOutcome[]): readonly Peer[] {
+  return peersAmong(subjects).filter(({ series }) => series.size > 0);
+}
+
+function nearTheBest(peers: readonly Peer[]): string[] {
+  const means = peers.map(({ series }) => mean([...series.values()]));
+  const limit = Math.min(...means) + Math.log(nearBest);
+  return peers.flatMap(({ subject }, index) =>
+    (means[index] ?? Number.NaN) <= limit ? [subject.name] : [],
+  );
 }
 
 /** Returns the notes about a subject. */

@@ -6,7 +6,7 @@
  *   verdict, until all are certain or the time is over.
  * - A subject that gave a wrong answer has failed and is not run again.
  */
-import { max, median, min, sample, sum } from 'simple-statistics';
+import { max, min, sample, sum } from 'simple-statistics';
 import type { GroupRound, Journal } from './journal.js';
 import { loadBetween, readLoad } from './load.js';
 import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
@@ -32,16 +32,17 @@ export interface MeasuringOptions {
   readonly module: string;
   readonly journal: Journal;
   readonly signal: AbortSignal;
-  /** Returns those of the cells of which further rounds may make a verdict certain. */
-  openCells(cells: readonly Cell[]): readonly Cell[];
+  /** As `openCells` of `outcome.ts`. */
+  openCells(cells: readonly Cell[]): ReadonlyMap<Cell, ReadonlySet<string>>;
 }
 
 export class Measuring {
   readonly #options: MeasuringOptions;
-  readonly #taken = new Map<PlannedGroup, number[]>();
+  /** The duration of the last round. */
+  readonly #taken = new Map<PlannedGroup, number>();
   #startedAt: number | undefined;
   /** Computed between rounds only, because it takes long where the headline has many rows. */
-  #open: readonly Cell[] = [];
+  #open: ReadonlyMap<Cell, ReadonlySet<string>> = new Map();
 
   constructor(options: MeasuringOptions) {
     this.#options = options;
@@ -121,7 +122,7 @@ export class Measuring {
     return (
       this.#roundsOf(group) < most &&
       this.#elapsed + this.#expect(group) <= milliseconds &&
-      this.#open.includes(group.cell)
+      this.#open.has(group.cell)
     );
   }
 
@@ -135,7 +136,7 @@ export class Measuring {
 
   #expect(group: PlannedGroup): number {
     const taken = this.#taken.get(group);
-    if (taken) return median(taken);
+    if (taken) return taken;
     const { expectedMilliseconds = usualStartMilliseconds, whole } = group.cell;
     const started = group.runs.length * expectedMilliseconds;
     return whole === undefined ? started / 2 + usualTurnsMilliseconds : started;
@@ -154,7 +155,7 @@ export class Measuring {
     const isFirst = round === 1;
     const subjects = await measureRound({ module, group, runs, isFirst, signal, onProgress });
     const milliseconds = Math.round(performance.now() - startedAt);
-    this.#taken.set(group, [...(this.#taken.get(group) ?? []), milliseconds]);
+    this.#taken.set(group, milliseconds);
     return {
       kind: 'round',
       cell: group.cell.id,
@@ -166,11 +167,16 @@ export class Measuring {
     };
   }
 
-  /** The runs of a group without those of subjects that have failed. */
-  #ableRuns({ cell, runs }: PlannedGroup): PlannedRun[] {
+  /** The runs of a group without subjects that have failed, and in a further round without peers far from the best. */
+  #ableRuns(group: PlannedGroup): PlannedRun[] {
+    const { cell, runs } = group;
+    const near = this.#missing(group) > 0 ? undefined : this.#open.get(cell);
+    const ours = runs.find(({ control }) => control)?.subject;
     const before = this.#options.journal.roundsOf(cell.id).flatMap(({ subjects }) => subjects);
     const failed = before.filter(({ ok }) => !ok).map(({ subject }) => subject);
-    return runs.filter(({ subject }) => !failed.includes(subject));
+    return runs
+      .filter(({ subject }) => !failed.includes(subject))
+      .filter(({ subject }) => near === undefined || subject === ours || near.has(subject));
   }
 
   #tell(onProgress: (progress: Progress) => void, now?: string): void {

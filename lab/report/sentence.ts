@@ -52,7 +52,9 @@ export function besideOf({ table, rows }: TableOutcome): readonly Sentence[] {
     const row = rows.find((candidate) => candidate.row.row === name);
     if (!row) return [];
     const bestPeer = row.bestPeer?.subject ?? null;
-    return [claim(ours, ` in the row “${name}”`, row, { ...row, rows: [row], bestPeer })];
+    return [
+      claim(ours, ` in the row “${name}”`, row, { ...row, rows: [row], peers: [], bestPeer }),
+    ];
   });
 }
 
