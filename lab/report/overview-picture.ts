@@ -28,6 +28,8 @@ const padding = 16;
 const axisHeight = 28;
 const foot = 32;
 const figuresWidth = 64;
+/** Where text crosses a line of the chart. */
+const outline = { stroke: 'var(--ground)', strokeWidth: 4 };
 
 const looks = {
   faster: { colour: 'var(--ours)', words: 'against' },
@@ -92,6 +94,7 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
           textAnchor: 'start',
           dx: -namesWidth,
           dy: isNarrow ? -38 : -8,
+          ...outline,
           fontSize: 13,
         }),
         Plot.text(lines, {
@@ -101,6 +104,7 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
           textAnchor: 'start',
           dx: -namesWidth,
           dy: isNarrow ? -21 : 9,
+          ...outline,
           fill: 'var(--quiet)',
         }),
       ],
@@ -123,7 +127,7 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
 <title>How many times faster than the fastest peer</title>
 <style>${new Markup(pictureStyle)}</style>
 <rect class="ground" width="${width}" height="${height}" rx="8"/>
-<text x="${padding}" y="28" class="title">How many times faster than the fastest peer</text>
+<text x="${padding}" y="28" class="title">${isNarrow ? 'Times faster than the fastest peer' : 'How many times faster than the fastest peer'}</text>
 <text x="${padding}" y="46" class="small">left of 1 the peer is faster; logarithmic;${isNarrow ? '' : ' ratio and 95 % interval over rounds'}</text>
 ${isNarrow && html`<text x="${padding}" y="62" class="small">ratio and 95 % interval over rounds</text>`}
 <g transform="translate(${padding} ${head})">${new Markup(chart)}</g>

@@ -39,12 +39,13 @@ function card(outcome: TableOutcome): Markup {
   const { table, title } = outcome.table;
   const row = headlineRow(outcome);
   const chart = row ? headlineChart(row, 340) : '';
+  const rows = outcome.headline?.rows.length ?? 0;
   return html`<li>
 <div>
 <h2><a href="#${table}">${title}</a></h2>
 <p>${sentence(sentencePartsOf(outcome), 'short', outcome)}</p>
 </div>
-${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
+${chart !== '' && html`<figure>${rows > 1 && html`<figcaption>One of ${rows} rows: ${row?.row.row}</figcaption>`}${new Markup(chart)}</figure>`}
 </li>`;
 }
 

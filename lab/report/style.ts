@@ -45,6 +45,7 @@ small { font-size: 0.875em; color: var(--quiet); }
 .overview p { margin: 0; font-size: 0.875rem; line-height: 1.45; }
 .overview em { display: block; font-size: 1.25rem; line-height: 1.3; }
 .overview.three em { display: inline; font-size: 1em; }
+.overview figcaption { margin: 0 0 0.25rem; font-size: 0.8125rem; }
 .overview svg { width: 100%; max-width: 25rem; }
 .legend { margin: 0; padding-top: 0.75rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 0.8125rem; }
 .legend span { margin-right: 1rem; }
