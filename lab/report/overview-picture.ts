@@ -95,6 +95,7 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
           dx: -namesWidth,
           dy: isNarrow ? -38 : -8,
           ...outline,
+          fill: 'currentColor',
           fontSize: 13,
         }),
         Plot.text(lines, {
