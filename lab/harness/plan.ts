@@ -39,9 +39,9 @@ export type Part = 'headline' | 'all other rows';
 export interface Rounds {
   /** Each group has at least so many. */
   readonly fewest: number;
-  /** A group without a certain verdict has at most so many, */
+  /** The maximum of a group without a certain verdict. */
   readonly most: number;
-  /** while the part has taken less than this time. */
+  /** No group gets a round above the minimum when the part has taken this long. */
   readonly milliseconds: number;
 }
 

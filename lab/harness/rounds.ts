@@ -15,9 +15,9 @@ import type { Cell } from './table.js';
 
 /** The progress of a run. */
 export interface Progress {
-  /** The groups with a certain verdict, or with no more rounds to come, */
+  /** The number of groups with a certain verdict, or with no more rounds to come. */
   readonly done: number;
-  /** of so many. */
+  /** The number of all groups. */
   readonly groups: number;
   /** What happens now; absent at the end of a round. */
   readonly now?: string;

@@ -28,7 +28,7 @@ export async function serveWorkloads(
   );
 }
 
-/** A workload that mostly waits warms up for at most so many times longer. */
+/** The limit of the elapsed time of a warm-up, as a multiple of its processor time: some workloads mostly wait. */
 const waitingFactor = 5;
 
 /** Counts processor time, because on a busy machine little code runs, and is compiled, in the same elapsed time. */

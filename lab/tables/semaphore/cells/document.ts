@@ -13,7 +13,7 @@ import { type Compatibility, type Server, serve } from '../worker/workerd.js';
 const count = '5000';
 const connections = 50;
 const warmUp: Load = { requests: 100, connections };
-/** So many that opening the connections, which the document does once in 1,000 requests, is a small part. */
+/** Enough requests that opening the connections, which the document does once in 1,000 requests, is a small part. */
 const burst: Load = { requests: 200, connections };
 const run: Load = { requests: 1_000, connections };
 const compatibility: Compatibility = { date: '2024-06-14' };

@@ -7,7 +7,7 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import { missingOf } from './in-process.js';
 
 const most = 10_000;
-/** Less cannot be told from the heap's own changes. */
+/** A smaller amount is lost among the heap's own changes. */
 const leastBytes = 10;
 const resolved = Promise.resolve();
 
