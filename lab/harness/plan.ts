@@ -37,7 +37,7 @@ export type Part = 'headline' | 'all other rows';
 
 /** How many rounds a group gets. */
 export interface Rounds {
-  /** Each group has at least so many. */
+  /** The minimum of each group. */
   readonly fewest: number;
   /** The maximum of a group without a certain verdict. */
   readonly most: number;
