@@ -325,7 +325,7 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
 }
 
 /** A peer that is further from the best one than this factor is not the best. */
-const nearBest = 2;
+const nearBest = 1.5;
 
 /**
  * The cells of which further rounds may make a verdict certain, that of the headline or of one of their rows; with the
