@@ -92,8 +92,9 @@ export class RedisCondition {
     // If parking fails, the error is thrown below, and the acquisition may reject too.
     again.catch(() => {});
     await strict.park(acquisition, this.name);
-    if (before.state !== 'held') {
-      // The lock was lost before the waiter was parked, so a notification may have been missed.
+    if (before.state !== 'held' && acquisition.state !== 'over') {
+      // The lock was lost before the waiter was parked, so a notification may have been missed. An acquisition that is
+      // over was refused because the mutex was closed, and rejects with the reason below.
       acquisition.giveUp(undefined);
       void acquisition.release(guard);
       guard.assertValid();
