@@ -214,6 +214,52 @@ describe('the headline', () => {
   });
 });
 
+describe('a headline over several cells', () => {
+  const rowIn = (cell: string) => ({
+    ...{ row: cell, cell, measure: 'time', unit: 'ms', better: 'lower' as const },
+    ...{ column: cell, about: 'How long it takes.' },
+  });
+  const [sitting] = table.cells;
+  if (!sitting) throw new Error('no cell');
+  const mean: Table = {
+    ...table,
+    headline: { ours: 'Our chair', where: 'in the kitchen', isMean: true },
+    headlineCells: 2,
+    cells: [sitting, { ...sitting, id: 'standing' }],
+    rows: [rowIn('sitting'), rowIn('standing')],
+  };
+  const bothFrom = (sittings: readonly Figures[], standings: readonly Figures[]) => {
+    const [{ journal }, other] = [outcomeFrom(sittings, mean), outcomeFrom(standings, mean)];
+    const standing = other.journal.groups.get('sitting');
+    if (standing) journal.groups.set('standing', standing);
+    return outcomeOf(mean, journal);
+  };
+  const good = thrice({ ours: 5, control: 5, fast: 20, slow: 45 });
+
+  it('has no verdict if ours failed one of its rows, and says so', () => {
+    const outcome = bothFrom(good, thrice({ ours: 'fell over', fast: 20, slow: 45 }));
+    expect(outcome.headline).toMatchObject({ ratio: null, verdict: 'unknown', peers: [] });
+    expect(sentenceOf(outcome)).toBe(
+      'No verdict yet on Our chair in the kitchen: ours failed the row (fell over).',
+    );
+    expect(openCells(mean, outcome.journal, mean.cells).size).toBe(0);
+  });
+
+  it('compares only the peers that completed every row', () => {
+    const { headline } = bothFrom(good, thrice({ ours: 5, control: 5, fast: 'no', slow: 45 }));
+    expect(headline?.peers.map(({ subject }) => subject.name)).toEqual(['slow']);
+    expect(headline?.ratio?.median).toBeCloseTo(9);
+  });
+
+  it('has no verdict until all of its rows have been measured', () => {
+    const outcome = outcomeFrom(good, mean);
+    expect(outcome.headline).toBeUndefined();
+    expect(sentenceOf(outcome)).toBe(
+      'No verdict yet on Our chair in the kitchen: its rows have not all been measured.',
+    );
+  });
+});
+
 describe('further rounds', () => {
   const openIn = (outcome: TableOutcome) => {
     const { table: of, journal } = outcome;

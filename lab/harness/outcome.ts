@@ -280,18 +280,28 @@ function headlineIds({ cells, headlineCells = 1 }: Table): readonly string[] {
 }
 
 /** The rows of the headline, of those given. */
-export function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
+function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
   const ids = headlineIds(table);
   if (!table.headline?.isMean) return rows.filter(({ cell }) => cell.id === ids[0]).slice(0, 1);
-  return rows.filter(
-    ({ row, cell }) => row.column !== undefined && !row.aside && ids.includes(cell.id),
+  return rows.filter(({ row }) => isInMean(table, row));
+}
+
+function isInMean(table: Table, { column, aside, cell }: Row): boolean {
+  return column !== undefined && !aside && headlineIds(table).includes(cell);
+}
+
+/** Returns whether no row of a mean is missing; one without subjects is never measured. */
+function isMeanComplete(table: Table, rows: readonly RowOutcome[]): boolean {
+  const wanted = table.rows.filter(
+    (row) => isInMean(table, row) && cellOf(table, row.cell).subjects.length > 0,
   );
+  return wanted.length === rows.length;
 }
 
 function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undefined {
   const of = headlineRowsOf(table, rows);
   const [first] = of;
-  if (!first) return undefined;
+  if (!first || (table.headline?.isMean && !isMeanComplete(table, of))) return undefined;
   const rounds = min(of.map((row) => row.rounds));
   if (of.length === 1) {
     const { bestPeer, ratio, verdict, noise } = first;
@@ -312,7 +322,8 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
       peersAmong(subjects).find((found) => found.subject.name === subject.name),
     );
     const all = everywhere.flatMap((found) => found?.series ?? []);
-    return all.length === of.length ? [{ subject, series: meanOfSeries(all) }] : [];
+    const series = meanOfSeries(all);
+    return all.length === of.length && series.size > 0 ? [{ subject, series }] : [];
   });
   const series = peers.map((peer) => peer.series);
   const best = seriesOfBest(series);
