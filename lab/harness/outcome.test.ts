@@ -106,6 +106,18 @@ describe('the outcome of a row', () => {
     expect(onlyRow(outcomeFrom(rounds)).ratio?.median).toBeCloseTo(3);
   });
 
+  it('compares the medians where the work is not sliced, however many samples there are', () => {
+    const [sitting] = table.cells;
+    const cells = [{ ...sitting, whole: 'it is sat on once' }];
+    const ours = [1, 1, 1, 10, 10];
+    for (const fast of [[2, 12, 12, 12, 2], [12], [2, 12, 12, 12]]) {
+      const rounds = thrice({ ours, control: ours, fast });
+      expect(onlyRow(outcomeFrom(rounds, { ...table, cells } as Table)).ratio?.median).toBeCloseTo(
+        12,
+      );
+    }
+  });
+
   it('compares ours in each round with the peer that was best in the others', () => {
     const rounds = [
       { ours: 10, control: 10, fast: 20, slow: 15 },

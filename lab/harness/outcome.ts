@@ -181,7 +181,9 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   const hasFailed = failureIn(oursRuns) !== undefined;
   const judged = { ...row, measure: judgedMeasureOf(row) };
   const against = (runs: Runs) =>
-    hasFailed || failureIn(runs) ? new Map<number, number>() : seriesOf(oursRuns, runs, judged);
+    hasFailed || failureIn(runs)
+      ? new Map<number, number>()
+      : seriesOf(oursRuns, runs, judged, cell.whole === undefined);
   const control = against(runsOf(rounds, oursName, true));
   const controlRatio = control.size === 0 ? null : estimateRatio(control);
   const noise = controlRatio && noiseFloor(controlRatio);
@@ -239,13 +241,20 @@ export function judgedMeasureOf({ measure, processorTime, judgedByProcessorTime 
   return judgedByProcessorTime ? (processorTime ?? measure) : measure;
 }
 
-function seriesOf(ours: Runs, other: Runs, { measure, processorTime, better }: Row): Series {
+function seriesOf(
+  ours: Runs,
+  other: Runs,
+  { measure, processorTime, better }: Row,
+  isSliced: boolean,
+): Series {
   // Less processor time is better, in a row of either direction.
   const direction = measure === processorTime ? 'lower' : better;
+  // Only the samples of slices have neighbours in time.
+  const turnsOf = (samples: Turns = []) => (isSliced ? samples : [middle(samples) ?? null]);
   const theirs = samplesOf(other, measure);
   return new Map(
     [...samplesOf(ours, measure)].flatMap(([round, mine]) => {
-      const ratio = ratioInRound(mine, theirs.get(round) ?? [], direction);
+      const ratio = ratioInRound(turnsOf(mine), turnsOf(theirs.get(round)), direction);
       return ratio === undefined ? [] : [[round, ratio] as const];
     }),
   );
