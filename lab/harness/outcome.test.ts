@@ -130,6 +130,21 @@ describe('the outcome of a row', () => {
     expect(row.ratio?.median).toBeCloseTo(Math.cbrt(2 * 2 * 2), 5);
   });
 
+  it('is faster only if it is faster than the peer that is best over all rounds', () => {
+    // Each peer is lucky in one round, for which the others choose another peer.
+    const rounds = [
+      { ours: 10, control: 10, fast: 10, slow: 12 },
+      { ours: 10, control: 10, fast: 12.1, slow: 10 },
+      { ours: 10, control: 10, fast: 12, slow: 12 },
+    ];
+    const outcome = outcomeFrom(rounds);
+    const row = onlyRow(outcome);
+    expect(row.ratio?.low).toBeGreaterThan(1);
+    expect(row.bestPeer?.ratio?.low).toBeLessThan(1);
+    expect(row.verdict).toBe('unknown');
+    expect(sentenceOf(outcome)).toContain('; which peer is the fastest is not certain).');
+  });
+
   it('is judged by processor time where the row says so, and shows both', () => {
     const rows = table.rows.map((row) => ({
       ...row,

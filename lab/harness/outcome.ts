@@ -13,6 +13,7 @@ import {
   estimate,
   estimateRatio,
   judge,
+  judgeAgainstBest,
   meanOfSeries,
   middle,
   noiseFloor,
@@ -218,8 +219,8 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     });
 
   const peers = peersAmong(subjects);
-  const best = seriesOfBest(peers.map(({ series }) => series));
-  const ratio = estimateRatio(best);
+  const all = peers.map(({ series }) => series);
+  const best = seriesOfBest(all);
   return {
     row,
     cell,
@@ -227,9 +228,9 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     subjects,
     ours: subjects.find(({ subject }) => subject.name === oursName) ?? null,
     bestPeer: bestPeerOf(peers, row),
-    ratio,
+    ratio: estimateRatio(best),
     worstRatio: worstOf(best),
-    verdict: judge(ratio, best.size, noise),
+    verdict: judgeAgainstBest(all, noise),
     control,
     noise,
     foreignShare: meanLoad(rounds, 'foreign'),
@@ -335,12 +336,11 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
     return all.length === of.length && series.size > 0 ? [{ subject, series }] : [];
   });
   const series = peers.map((peer) => peer.series);
-  const best = seriesOfBest(series);
-  const ratio = estimateRatio(best);
+  const ratio = estimateRatio(seriesOfBest(series));
   const control = estimateRatio(meanOfSeries(of.map((row) => row.control)));
   const noise = control && noiseFloor(control);
   const bestPeer = peers.find((peer) => peer.series === bestOf(series))?.subject ?? null;
-  const verdict = judge(ratio, best.size, noise);
+  const verdict = judgeAgainstBest(series, noise);
   return { rows: of, peers, bestPeer, rounds, ratio, verdict, noise };
 }
 
