@@ -66,7 +66,11 @@ export async function measureRound(options: RoundOptions): Promise<readonly Subj
     }
   };
   try {
-    await Promise.all(Array.from({ length: availableParallelism() }, startNext));
+    // All of them, so that no process starts after the others have been killed.
+    const starts = await Promise.allSettled(
+      Array.from({ length: availableParallelism() }, startNext),
+    );
+    for (const one of starts) if (one.status === 'rejected') throw one.reason;
     if (options.isFirst) await noteIdleShares(takers);
     for (const condition of conditions) await takeTurns(options, takers, condition);
     await Promise.all(takers.map(({ process }) => process.end()));
