@@ -47,3 +47,38 @@ it('leaves no process behind if another one has no command', async () => {
     .poll(() => existsSync(status) && !/\) [ZX] /.test(readFileSync(status, 'utf8')))
     .toBe(false);
 });
+
+it('runs once more if a process crashes between its slices', async () => {
+  const program = (subject: string) => `
+    const { existsSync, writeFileSync } = require('node:fs');
+    console.log('{"slices":[{"name":"work","condition":"quiet"}]}');
+    process.stdin.on('data', () => {
+      const mark = '${folder}/${subject}';
+      if ('${subject}' === 'always' || !existsSync(mark)) {
+        writeFileSync(mark, '');
+        process.exit(7);
+      }
+      console.log('{"samples":{"speed":2}}');
+    });
+    process.stdin.on('end', () => console.log('{"ok":true,"samples":{}}'));
+  `;
+  const cell: NativeCell = {
+    id: 'cell',
+    subjects: ['once', 'always'],
+    command: (subject) => [process.execPath, '-e', program(subject)],
+  };
+  const runs = cell.subjects.map((subject) => ({ subject, control: false }));
+  const found = await measureRound({
+    module: '',
+    group: { cell, rows: [], runs, once: true },
+    runs,
+    isFirst: false,
+    signal: new AbortController().signal,
+    onProgress() {},
+  });
+  const notes = found.map(({ subject, ok, note }) => [subject, ok ? 'ok' : note]);
+  expect(Object.fromEntries(notes)).toEqual({
+    once: 'ok',
+    always: 'its process broke down (exit 7)',
+  });
+});
