@@ -4,7 +4,7 @@
  *
  * Invariant: when a process has ended, in any way, its whole process group has ended.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,6 +31,8 @@ export interface Ended extends Measurement {
 
 const defaultLimitMilliseconds = 30_000;
 const endedWhileAwaiting = 13;
+/** The last words of a process that has ended are read within this time. */
+const drainMilliseconds = 500;
 const program = fileURLToPath(new URL('./cell-process.js', import.meta.url));
 
 export interface CellOptions {
@@ -45,7 +47,7 @@ export interface CellOptions {
 export class CellProcess {
   readonly #limit: number;
   readonly #signal: AbortSignal;
-  readonly #child: ChildProcess | undefined;
+  readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #ended: Promise<Ended>;
   #resolveEnded: (ended: Ended) => void = () => {};
   /** Resolves with the next line of the protocol, or with undefined at the end of the process. */
@@ -75,14 +77,7 @@ export class CellProcess {
       env: { ...process.env, NODE_ENV: 'production' },
     });
     this.#child = child;
-    // A process that has ended does not read its last request.
-    child.stdin.on('error', () => {});
-    child.stderr.on('data', (data) => {
-      this.#errors += data;
-    });
     this.#listen(child);
-    // A process left behind would hold the pipes open, and this one would never end.
-    child.once('exit', this.kill);
     signal.addEventListener('abort', this.kill);
   }
 
@@ -99,7 +94,7 @@ export class CellProcess {
   /** Runs a slice; undefined if the process has failed, which is its end. */
   async run(slice: string, milliseconds: number): Promise<Samples | undefined> {
     if (this.ended) return undefined;
-    this.#child?.stdin?.write(`${JSON.stringify({ slice, milliseconds })}\n`);
+    this.#child?.stdin.write(`${JSON.stringify({ slice, milliseconds })}\n`);
     const line = await this.#timed(this.#nextLine());
     if (line && 'samples' in line && line.ok === undefined) return line.samples;
     await this.#timed(this.#ended);
@@ -108,7 +103,7 @@ export class CellProcess {
 
   /** Tells the process that the lab has enough, and waits for its last words. */
   end(): Promise<Ended> {
-    this.#child?.stdin?.end();
+    this.#child?.stdin.end();
     return this.#timed(this.#ended);
   }
 
@@ -139,20 +134,34 @@ export class CellProcess {
     }
   }
 
-  async #listen(child: ChildProcess): Promise<void> {
-    const { stdout } = child;
-    if (!stdout) return;
+  #listen(child: ChildProcessWithoutNullStreams): void {
+    const { stdin, stdout, stderr } = child;
     let measurement: Measurement | undefined;
-    for await (const text of createInterface({ input: stdout })) {
+    createInterface({ input: stdout }).on('line', (text) => {
       const line = parse(text);
-      if (!line) continue;
+      if (!line) return;
       if ('ok' in line && line.ok !== undefined) measurement = line;
       this.#hear(line);
-    }
-    if (child.exitCode === null && child.signalCode === null) {
-      await new Promise((resolve) => child.once('exit', resolve));
-    }
-    this.#end(this.#endOf(measurement, child.exitCode));
+    });
+    stderr.on('data', (data) => {
+      this.#errors += data;
+    });
+    // A process that has ended does not read its last request.
+    stdin.on('error', () => {});
+    child.once('error', ({ message }) => {
+      this.#errors += `Error: ${message}\n`;
+    });
+    child.once('exit', () => {
+      // A process left behind would hold the pipes open.
+      this.kill();
+      // One with a session of its own is not of the group.
+      const drained = setTimeout(() => {
+        stdout.destroy();
+        stderr.destroy();
+      }, drainMilliseconds);
+      child.once('close', () => clearTimeout(drained));
+    });
+    child.once('close', (exitCode) => this.#end(this.#endOf(measurement, exitCode)));
   }
 
   #endOf(measurement: Measurement | undefined, exitCode: number | null): Ended {
@@ -198,10 +207,13 @@ function commandOf(
   return [cell.runtime ?? process.execPath, ...words];
 }
 
+/** Returns undefined for a line that is not of the protocol: a subject may print. */
 function parse(text: string): Line | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
-    return JSON.parse(text);
+    const line = JSON.parse(text);
+    const isOfProtocol = Array.isArray(line.slices) || typeof line.samples === 'object';
+    return isOfProtocol ? line : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, watch } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -240,6 +240,20 @@ describe('an interrupted run', () => {
     expect(second.code).toBe(0);
     expect(journal().slice(0, kept.length)).toEqual(kept);
     expect(journal().map(({ round }) => round)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
+
+describe('a run that continues with fewer rounds than it has', () => {
+  it('finishes, so that the next run measures again', async () => {
+    const again = ['--table', 'sample', '--row', 'level', '--rounds', '2'];
+    await run('--table', 'sample', '--row', 'level', '--rounds', '3');
+    const path = join(out, 'sample.jsonl');
+    const lines = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, lines.filter((line) => !line.startsWith('{"kind":"end"')).join('\n'));
+    await run(...again);
+    expect(journal().map(({ round }) => round)).toEqual([1, 2, 3]);
+    await run(...again);
+    expect(journal().map(({ round }) => round)).toEqual([1, 2]);
   });
 });
 

@@ -27,7 +27,8 @@ export const optionArguments = {
   rounds: {
     type: 'string',
     valueHint: 'number',
-    description: 'Interleaved rounds; from 10 on each cell also runs longer',
+    description:
+      'Rounds of each cell (default: from 3 until the verdict is certain or time is over)',
   },
   row: {
     type: 'string',

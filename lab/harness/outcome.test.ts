@@ -106,6 +106,18 @@ describe('the outcome of a row', () => {
     expect(onlyRow(outcomeFrom(rounds)).ratio?.median).toBeCloseTo(3);
   });
 
+  it('compares the medians where the work is not sliced, however many samples there are', () => {
+    const [sitting] = table.cells;
+    const cells = [{ ...sitting, whole: 'it is sat on once' }];
+    const ours = [1, 1, 1, 10, 10];
+    for (const fast of [[2, 12, 12, 12, 2], [12], [2, 12, 12, 12]]) {
+      const rounds = thrice({ ours, control: ours, fast });
+      expect(onlyRow(outcomeFrom(rounds, { ...table, cells } as Table)).ratio?.median).toBeCloseTo(
+        12,
+      );
+    }
+  });
+
   it('compares ours in each round with the peer that was best in the others', () => {
     const rounds = [
       { ours: 10, control: 10, fast: 20, slow: 15 },
@@ -116,6 +128,21 @@ describe('the outcome of a row', () => {
     // In the first round the others prefer `fast`; in the other two `slow` seems best for its lucky round.
     expect(row.bestPeer?.subject.name).toBe('fast');
     expect(row.ratio?.median).toBeCloseTo(Math.cbrt(2 * 2 * 2), 5);
+  });
+
+  it('is faster only if it is faster than the peer that is best over all rounds', () => {
+    // Each peer is lucky in one round, for which the others choose another peer.
+    const rounds = [
+      { ours: 10, control: 10, fast: 10, slow: 12 },
+      { ours: 10, control: 10, fast: 12.1, slow: 10 },
+      { ours: 10, control: 10, fast: 12, slow: 12 },
+    ];
+    const outcome = outcomeFrom(rounds);
+    const row = onlyRow(outcome);
+    expect(row.ratio?.low).toBeGreaterThan(1);
+    expect(row.bestPeer?.ratio?.low).toBeLessThan(1);
+    expect(row.verdict).toBe('unknown');
+    expect(sentenceOf(outcome)).toContain('; which peer is the fastest is not certain).');
   });
 
   it('is judged by processor time where the row says so, and shows both', () => {
@@ -211,6 +238,52 @@ describe('the headline', () => {
     expect(headline?.rows.map(({ row }) => row.row)).toEqual(['time', 'wall']);
     expect(headline?.ratio?.median).toBeCloseTo(2);
     expect(headline).toMatchObject({ bestPeer: { name: 'fast' }, verdict: 'faster', rounds: 3 });
+  });
+});
+
+describe('a headline over several cells', () => {
+  const rowIn = (cell: string) => ({
+    ...{ row: cell, cell, measure: 'time', unit: 'ms', better: 'lower' as const },
+    ...{ column: cell, about: 'How long it takes.' },
+  });
+  const [sitting] = table.cells;
+  if (!sitting) throw new Error('no cell');
+  const mean: Table = {
+    ...table,
+    headline: { ours: 'Our chair', where: 'in the kitchen', isMean: true },
+    headlineCells: 2,
+    cells: [sitting, { ...sitting, id: 'standing' }],
+    rows: [rowIn('sitting'), rowIn('standing')],
+  };
+  const bothFrom = (sittings: readonly Figures[], standings: readonly Figures[]) => {
+    const [{ journal }, other] = [outcomeFrom(sittings, mean), outcomeFrom(standings, mean)];
+    const standing = other.journal.groups.get('sitting');
+    if (standing) journal.groups.set('standing', standing);
+    return outcomeOf(mean, journal);
+  };
+  const good = thrice({ ours: 5, control: 5, fast: 20, slow: 45 });
+
+  it('has no verdict if ours failed one of its rows, and says so', () => {
+    const outcome = bothFrom(good, thrice({ ours: 'fell over', fast: 20, slow: 45 }));
+    expect(outcome.headline).toMatchObject({ ratio: null, verdict: 'unknown', peers: [] });
+    expect(sentenceOf(outcome)).toBe(
+      'No verdict yet on Our chair in the kitchen: ours failed the row (fell over).',
+    );
+    expect(openCells(mean, outcome.journal, mean.cells).size).toBe(0);
+  });
+
+  it('compares only the peers that completed every row', () => {
+    const { headline } = bothFrom(good, thrice({ ours: 5, control: 5, fast: 'no', slow: 45 }));
+    expect(headline?.peers.map(({ subject }) => subject.name)).toEqual(['slow']);
+    expect(headline?.ratio?.median).toBeCloseTo(9);
+  });
+
+  it('has no verdict until all of its rows have been measured', () => {
+    const outcome = outcomeFrom(good, mean);
+    expect(outcome.headline).toBeUndefined();
+    expect(sentenceOf(outcome)).toBe(
+      'No verdict yet on Our chair in the kitchen: its rows have not all been measured.',
+    );
   });
 });
 

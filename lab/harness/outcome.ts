@@ -13,6 +13,7 @@ import {
   estimate,
   estimateRatio,
   judge,
+  judgeAgainstBest,
   meanOfSeries,
   middle,
   noiseFloor,
@@ -181,7 +182,9 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   const hasFailed = failureIn(oursRuns) !== undefined;
   const judged = { ...row, measure: judgedMeasureOf(row) };
   const against = (runs: Runs) =>
-    hasFailed || failureIn(runs) ? new Map<number, number>() : seriesOf(oursRuns, runs, judged);
+    hasFailed || failureIn(runs)
+      ? new Map<number, number>()
+      : seriesOf(oursRuns, runs, judged, cell.whole === undefined);
   const control = against(runsOf(rounds, oursName, true));
   const controlRatio = control.size === 0 ? null : estimateRatio(control);
   const noise = controlRatio && noiseFloor(controlRatio);
@@ -216,8 +219,8 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     });
 
   const peers = peersAmong(subjects);
-  const best = seriesOfBest(peers.map(({ series }) => series));
-  const ratio = estimateRatio(best);
+  const all = peers.map(({ series }) => series);
+  const best = seriesOfBest(all);
   return {
     row,
     cell,
@@ -225,9 +228,9 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     subjects,
     ours: subjects.find(({ subject }) => subject.name === oursName) ?? null,
     bestPeer: bestPeerOf(peers, row),
-    ratio,
+    ratio: estimateRatio(best),
     worstRatio: worstOf(best),
-    verdict: judge(ratio, best.size, noise),
+    verdict: judgeAgainstBest(all, noise),
     control,
     noise,
     foreignShare: meanLoad(rounds, 'foreign'),
@@ -239,13 +242,20 @@ export function judgedMeasureOf({ measure, processorTime, judgedByProcessorTime 
   return judgedByProcessorTime ? (processorTime ?? measure) : measure;
 }
 
-function seriesOf(ours: Runs, other: Runs, { measure, processorTime, better }: Row): Series {
+function seriesOf(
+  ours: Runs,
+  other: Runs,
+  { measure, processorTime, better }: Row,
+  isSliced: boolean,
+): Series {
   // Less processor time is better, in a row of either direction.
   const direction = measure === processorTime ? 'lower' : better;
+  // Only the samples of slices have neighbours in time.
+  const turnsOf = (samples: Turns = []) => (isSliced ? samples : [middle(samples) ?? null]);
   const theirs = samplesOf(other, measure);
   return new Map(
     [...samplesOf(ours, measure)].flatMap(([round, mine]) => {
-      const ratio = ratioInRound(mine, theirs.get(round) ?? [], direction);
+      const ratio = ratioInRound(turnsOf(mine), turnsOf(theirs.get(round)), direction);
       return ratio === undefined ? [] : [[round, ratio] as const];
     }),
   );
@@ -280,18 +290,28 @@ function headlineIds({ cells, headlineCells = 1 }: Table): readonly string[] {
 }
 
 /** The rows of the headline, of those given. */
-export function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
+function headlineRowsOf(table: Table, rows: readonly RowOutcome[]): readonly RowOutcome[] {
   const ids = headlineIds(table);
   if (!table.headline?.isMean) return rows.filter(({ cell }) => cell.id === ids[0]).slice(0, 1);
-  return rows.filter(
-    ({ row, cell }) => row.column !== undefined && !row.aside && ids.includes(cell.id),
+  return rows.filter(({ row }) => isInMean(table, row));
+}
+
+function isInMean(table: Table, { column, aside, cell }: Row): boolean {
+  return column !== undefined && !aside && headlineIds(table).includes(cell);
+}
+
+/** Returns whether no row of a mean is missing; one without subjects is never measured. */
+function isMeanComplete(table: Table, rows: readonly RowOutcome[]): boolean {
+  const wanted = table.rows.filter(
+    (row) => isInMean(table, row) && cellOf(table, row.cell).subjects.length > 0,
   );
+  return wanted.length === rows.length;
 }
 
 function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undefined {
   const of = headlineRowsOf(table, rows);
   const [first] = of;
-  if (!first) return undefined;
+  if (!first || (table.headline?.isMean && !isMeanComplete(table, of))) return undefined;
   const rounds = min(of.map((row) => row.rounds));
   if (of.length === 1) {
     const { bestPeer, ratio, verdict, noise } = first;
@@ -312,15 +332,15 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
       peersAmong(subjects).find((found) => found.subject.name === subject.name),
     );
     const all = everywhere.flatMap((found) => found?.series ?? []);
-    return all.length === of.length ? [{ subject, series: meanOfSeries(all) }] : [];
+    const series = meanOfSeries(all);
+    return all.length === of.length && series.size > 0 ? [{ subject, series }] : [];
   });
   const series = peers.map((peer) => peer.series);
-  const best = seriesOfBest(series);
-  const ratio = estimateRatio(best);
+  const ratio = estimateRatio(seriesOfBest(series));
   const control = estimateRatio(meanOfSeries(of.map((row) => row.control)));
   const noise = control && noiseFloor(control);
   const bestPeer = peers.find((peer) => peer.series === bestOf(series))?.subject ?? null;
-  const verdict = judge(ratio, best.size, noise);
+  const verdict = judgeAgainstBest(series, noise);
   return { rows: of, peers, bestPeer, rounds, ratio, verdict, noise };
 }
 

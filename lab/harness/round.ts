@@ -47,18 +47,29 @@ export interface RoundOptions {
 }
 
 export async function measureRound(options: RoundOptions): Promise<readonly SubjectRound[]> {
-  const { group, signal } = options;
-  const runs = shuffle([...options.runs]);
+  const { group } = options;
   if (group.cell.whole !== undefined) {
     const found: SubjectRound[] = [];
-    for (const run of runs) {
+    for (const run of shuffle([...options.runs])) {
       options.onProgress(`${group.cell.id}: ${run.subject}`);
       found.push(resultOf(await start(options, run), group));
     }
     return found;
   }
+  const first = await runTogether(options);
+  // A crash between slices is like one at the start: the others lack its turns, so all run again.
+  const hasCrashed = first.some(
+    ({ process }) => process.slices.length > 0 && process.ended?.crashed,
+  );
+  const takers = hasCrashed ? await runTogether(options) : first;
+  return takers.map((taker) => resultOf(taker, group));
+}
+
+/** Returns the processes, which have ended. */
+async function runTogether(options: RoundOptions): Promise<readonly Taker[]> {
+  const { group, signal } = options;
   const takers: Taker[] = [];
-  const waiting = [...runs];
+  const waiting = shuffle([...options.runs]);
   const startNext = async () => {
     for (let run = waiting.pop(); run; run = waiting.pop()) {
       options.onProgress(`${group.cell.id}: ${run.subject} warms up`);
@@ -66,7 +77,11 @@ export async function measureRound(options: RoundOptions): Promise<readonly Subj
     }
   };
   try {
-    await Promise.all(Array.from({ length: availableParallelism() }, startNext));
+    // All of them, so that no process starts after the others have been killed.
+    const starts = await Promise.allSettled(
+      Array.from({ length: availableParallelism() }, startNext),
+    );
+    for (const one of starts) if (one.status === 'rejected') throw one.reason;
     if (options.isFirst) await noteIdleShares(takers);
     for (const condition of conditions) await takeTurns(options, takers, condition);
     await Promise.all(takers.map(({ process }) => process.end()));
@@ -74,7 +89,7 @@ export async function measureRound(options: RoundOptions): Promise<readonly Subj
     for (const { process } of takers) process.kill();
   }
   signal.throwIfAborted();
-  return takers.map((taker) => resultOf(taker, group));
+  return takers;
 }
 
 async function start(options: RoundOptions, run: PlannedRun): Promise<Taker> {

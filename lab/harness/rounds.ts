@@ -77,8 +77,9 @@ export class Measuring {
     return needed + Math.max(0, Math.min(sum([0, ...further]), left - needed));
   }
 
+  /** Whether the journal says so: a run that an interruption ended after its last round has yet to be finished. */
   get isDone(): boolean {
-    return this.#next() === undefined;
+    return this.#groups.length === 0;
   }
 
   /** `processes` are those that the table's preparation left running. */
@@ -136,7 +137,7 @@ export class Measuring {
 
   #expect(group: PlannedGroup): number {
     const taken = this.#taken.get(group);
-    if (taken) return taken;
+    if (taken !== undefined) return taken;
     const { expectedMilliseconds = usualStartMilliseconds, whole } = group.cell;
     const started = group.runs.length * expectedMilliseconds;
     return whole === undefined ? started / 2 + usualTurnsMilliseconds : started;

@@ -142,3 +142,15 @@ export function judge(ratio: Estimate | null, rounds: number, noise: number | nu
   if (ratio.high < 1 && 1 / ratio.median > noise) return 'slower';
   return 1 / levelWithin <= ratio.low && ratio.high <= levelWithin ? 'no difference' : 'unknown';
 }
+
+/**
+ * The verdict against the best of several peers. Ours is faster only if it is also faster than the peer that is best over
+ * all rounds: among equal peers the choice by other rounds favours ours often enough to seem certain.
+ */
+export function judgeAgainstBest(peers: readonly Series[], noise: number | null): Verdict {
+  const against = (series: Series) => judge(estimateRatio(series), series.size, noise);
+  const verdict = against(seriesOfBest(peers));
+  if (verdict !== 'faster') return verdict;
+  const best = bestOf(peers.filter(({ size }) => size > 0));
+  return best && against(best) === 'faster' ? 'faster' : 'unknown';
+}

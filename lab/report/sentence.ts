@@ -41,7 +41,10 @@ export function sentencePartsOf({ table, headline }: TableOutcome): Sentence {
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
   const [row] = headline?.rows ?? [];
   if (row && headline) return claim(ours, where, row, headline);
-  return noVerdict(`${ours}${where}`, 'its first row has not been measured');
+  const why = table.headline?.isMean
+    ? 'its rows have not all been measured'
+    : 'its first row has not been measured';
+  return noVerdict(`${ours}${where}`, why);
 }
 
 /** What the table states beside its sentence, one sentence a row. */
@@ -68,7 +71,8 @@ function claim(ours: string, where: string, row: RowOutcome, headline: Headline)
   const { ratio, verdict } = headline;
   const peer = headline.bestPeer?.name;
   if (!ratio || !peer || headline.rounds < fewestRounds) {
-    return noVerdict(`${ours}${where}`, describeDoubt(row, headline));
+    const failed = headline.rows.find(({ ours }) => ours && !ours.ok);
+    return noVerdict(`${ours}${where}`, describeDoubt(failed ?? row, headline));
   }
   const isKnown = verdict !== 'unknown';
   const doubt = isKnown ? '' : describeDoubt(row, headline);

@@ -29,6 +29,9 @@ export function describeDoubt(
   if (rounds < fewestRounds) {
     return `${counted(rounds, 'round')} of at least ${fewestRounds}`;
   }
+  if (noise !== null && ratio.low > 1 && ratio.median > noise) {
+    return 'which peer is the fastest is not certain';
+  }
   if (noise !== null && (ratio.low > 1 || ratio.high < 1)) {
     return `too noisy: two runs of the same code differed by up to ${describeExcess(noise)}`;
   }
