@@ -56,7 +56,7 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
   return cell.subjects.find((name) => subjectOf(table, name).role === 'ours');
 }
 
-/** The table with ours as its only subject and its only peer: each row should show no difference. */
+/** Returns the table with ours as its only subject and its only peer: each row should show no difference. */
 export function againstItself(table: Table): Table {
   const subjects: Subject[] = [];
   const again = (ours: string) => `${ours}, again`;

@@ -60,7 +60,7 @@ function settlingCommand({ table, headline }: TableOutcome): string {
   });
 }
 
-/** The first screen omits the doubt; the table's section shows it. */
+/** The first screen omits the doubt, which the table's section shows. */
 export function sentence(
   { before, figure, after, interval, doubt }: Sentence,
   length: 'short' | 'whole',
