@@ -65,7 +65,7 @@ export class CellProcess {
     });
     const [file, ...words] = commandOf(module, cell, rows, subject);
     if (!existsSync(file)) {
-      const note = `not here: ${basename(file)}, which \`make lab\` brings where it can`;
+      const note = `not here: ${basename(file)}, which \`make lab\` installs if it can`;
       this.#end({ ok: false, note, unavailable: true, samples: {}, crashed: false });
       return;
     }

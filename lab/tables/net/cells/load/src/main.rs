@@ -1,7 +1,7 @@
 //! The load: `net-load <program> <work> <cores | one> <quiet | blocked> <rate> <condition> [address]`.
 //!
 //! Starts the subject's program. In each slice it sends requests in a closed loop or at a rate, and reads the program's
-//! resource usage before and after. It has one thread. `condition` is the lab's.
+//! resource usage before and after. It has one thread. `condition` is passed on to the lab.
 
 mod churn;
 mod echo;
@@ -26,7 +26,7 @@ enum Pace {
     PerSecond(u32),
 }
 
-/// Sends requests to a subject for a time and reports the answers, of which none is missing.
+/// Sends requests to a subject for a time, awaits all answers and reports them.
 trait Driver {
     fn run(&mut self, program: &mut Program, duration: Duration, pace: Pace) -> Done;
 }
@@ -112,7 +112,7 @@ fn samples(done: &Done, used: Usage) -> Samples {
     ])
 }
 
-/// A subject that delays the blocking task would have less to bear than the others.
+/// Fails a subject that delays the blocking task, because it would be blocked less than the others.
 fn check_blocks(seconds: f64, blocks: u64) {
     let due = seconds / BLOCK_EVERY.as_secs_f64();
     assert!(
@@ -121,7 +121,7 @@ fn check_blocks(seconds: f64, blocks: u64) {
     );
 }
 
-/// In this process and in the program, which inherits the limit: each connection is a descriptor on both sides.
+/// Raises the limit of this process and of the program, which inherits it: each side has a descriptor per connection.
 fn raise_descriptors() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit that can be read");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("a limit that may be used up");

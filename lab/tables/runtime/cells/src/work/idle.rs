@@ -37,7 +37,7 @@ fn wake_up<P: Primitives>(form: Form, lab: &Lab) -> Samples {
     woken_at.latencies(lab, || notify.notify_one())
 }
 
-/// When a sleeper woke, for the thread that wakes it.
+/// The time at which a sleeper woke, for the thread that wakes it.
 pub(super) struct WokenAt {
     origin: Instant,
     /// In nanoseconds since the origin; 0 while it sleeps.
@@ -54,7 +54,7 @@ impl WokenAt {
     }
 
     pub(super) fn note(&self) {
-        // ORDERING: pairs with the load in `latencies`.
+        // ORDERING: Release pairs with the Acquire load in `latencies`, so the waker sees what ran before.
         self.at.store(self.now(), Release);
     }
 
