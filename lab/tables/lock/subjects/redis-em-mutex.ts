@@ -39,7 +39,7 @@ function withVersion(version: string): ForeignSubject {
     role: 'peer',
     whatIsLacking: () => 'an older version, with its published figures only',
     start() {
-      throw new Error(`redis-em-mutex ${version} is not run`);
+      throw new Error(`redis-em-mutex ${version} has only published figures`);
     },
   };
 }

@@ -27,7 +27,7 @@ export function deepQueue(form: PermitForm, library: unknown): Workload {
     const seconds = (user + system) / 1e6;
     if (seconds <= graceSeconds + (limitSeconds * done) / waiters) return undefined;
     const soFar = `${done} of ${waiters} ${what} after ${seconds.toFixed(1)} s`;
-    return new Error(`would not be done in ${limitSeconds} s: ${soFar}`);
+    return new Error(`would take longer than ${limitSeconds} s: ${soFar}`);
   }
 
   async function waiter(): Promise<void> {

@@ -7,7 +7,7 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import { missingOf } from './in-process.js';
 
 const most = 10_000;
-/** A smaller amount cannot be told from the heap's own changes, so it counts as this. */
+/** A smaller amount counts as this, because the heap's own changes are as large. */
 const leastBytes = 10;
 const resolved = Promise.resolve();
 
@@ -25,7 +25,8 @@ function memoryCell<Form>(
     async measure(name) {
       const subject = subjectNamed(name);
       const used = form(subject);
-      if (used === undefined) throw new Error(`cell ${id}: ${name} lacks the form that it needs`);
+      if (used === undefined)
+        throw new Error(`cell ${id}: ${name} lacks a form or feature that it needs`);
       const missing = missingOf(subject);
       if (missing) return missing;
       const library = await subject.load();

@@ -296,7 +296,7 @@ impl<S: Read + Write> Connection<S> {
                 let is_complete = self.count >= MESSAGE;
                 assert!(
                     !is_complete || received == sent,
-                    "what came back is not what was sent"
+                    "the echo differs from the message"
                 );
                 is_complete
             }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "what came back is not what was sent")]
+    #[should_panic(expected = "the echo differs from the message")]
     fn a_wrong_answer_is_seen() {
         let address = server(|message| message[MESSAGE / 2] ^= 1);
         tcp(&address, 1, Requests::Messages).as_fast_as_answers_come(Duration::from_secs(10));

@@ -90,7 +90,7 @@ fn main() {
         let before = program.usage();
         let done = driver.run(&mut program, duration, pace);
         let used = program.usage() - before;
-        assert!(done.requests > 0, "nothing was answered");
+        assert!(done.requests > 0, "no request was answered");
         seconds += done.seconds;
         blocked += used.blocks;
         samples(&done, used)
@@ -117,12 +117,13 @@ fn check_blocks(seconds: f64, blocks: u64) {
     let due = seconds / BLOCK_EVERY.as_secs_f64();
     assert!(
         blocks as f64 >= due * 0.7 - 1.0,
-        "its task blocked {blocks} times, of {due:.0}"
+        "its task blocked {blocks} times, expected {due:.0}"
     );
 }
 
 /// Raises the limit of this process and of the program, which inherits it: each side has a descriptor per connection.
 fn raise_descriptors() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit that can be read");
-    setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("a limit that may be used up");
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)
+        .expect("a soft limit may be raised to the hard one");
 }

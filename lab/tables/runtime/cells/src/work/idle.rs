@@ -114,7 +114,7 @@ fn interval(form: Form, lab: &Lab) -> Samples {
 
 /// Context switches of all threads of this process, voluntary and involuntary.
 pub(super) fn context_switches() -> f64 {
-    let threads = fs::read_dir("/proc/self/task").expect("the system tells");
+    let threads = fs::read_dir("/proc/self/task").expect("/proc/self/task can be read");
     threads
         .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok())
         .flat_map(|status| {

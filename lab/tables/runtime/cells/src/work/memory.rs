@@ -139,7 +139,7 @@ fn bytes_each<Channel>(make: impl Fn() -> Channel) -> f64 {
 }
 
 fn resident_bytes() -> f64 {
-    let statistics = fs::read_to_string("/proc/self/statm").expect("the system tells");
+    let statistics = fs::read_to_string("/proc/self/statm").expect("/proc/self/statm can be read");
     let pages = statistics
         .split(' ')
         .nth(1)
