@@ -106,7 +106,9 @@ export function planAsked(options: {
   };
 }
 
-/** A trial measures only the matching rows. For the report all rows of the cell are, because they replace its rounds. */
+/**
+ * A trial measures only the matching rows. For the report all rows of the cell are, because they replace its rounds.
+ */
 function rowsAskedFor(
   table: Table,
   cell: Cell,

@@ -1,9 +1,9 @@
 /**
  * Statistics of the lab.
  *
- * A ratio is taken inside a turn, so that noise which lasts longer than a turn cancels. A round's ratio is the median of
- * its turns. The interval is Student's, in logarithms, because there are few rounds. It is over rounds because processes
- * of the same program differ among themselves more than the turns of one process.
+ * A ratio is taken inside a turn, so that noise which lasts longer than a turn cancels. A round's ratio is the median
+ * of its turns. The interval is Student's, in logarithms, because there are few rounds. It is over rounds because
+ * processes of the same program differ among themselves more than the turns of one process.
  *
  * Invariant: a ratio above 1 always means that ours is better, in either direction of the row.
  */

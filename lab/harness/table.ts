@@ -2,7 +2,8 @@
  * The parts of a table.
  *
  * A table is one published document, or one question that no document answers. It has cells (one piece of work, which
- * each subject does in its own process) and rows (one measure of a cell: its unit, its direction, its published figures).
+ * each subject does in its own process) and rows (one measure of a cell: its unit, its direction, its published
+ * figures).
  *
  * Invariant: everything that a reader needs to judge a row is in this description or in a sample; nothing is added by
  * hand later.
@@ -15,8 +16,8 @@ export interface Subject {
   readonly name: string;
   readonly role: 'ours' | 'peer' | 'floor';
   /**
-   * The npm package whose version is shown beside the name. Without one the version is the entry of `otherVersions` under
-   * the subject's name, if any.
+   * The npm package whose version is shown beside the name. Without one the version is the entry of `otherVersions`
+   * under the subject's name, if any.
    */
   readonly package?: string;
   /** How the subject is used, if its documentation leaves a choice. */
@@ -95,7 +96,9 @@ interface AnyCell {
    * they end.
    */
   readonly whole?: string;
-  /** The estimated time of a process from its start until it is ready, or in a `whole` cell until its end. Default: 300. */
+  /**
+   * The estimated time of a process from its start until it is ready, or in a `whole` cell until its end. Default: 300.
+   */
   readonly expectedMilliseconds?: number;
   /**
    * A process that is not ready, has not answered a request or has not ended after this time has failed and is killed
@@ -140,8 +143,8 @@ export interface Row {
    */
   readonly processorTime?: string;
   /**
-   * One thread does the work, so the row's ratios and verdicts are those of `processorTime`, which other programs on the
-   * machine hardly change.
+   * One thread does the work, so the row's ratios and verdicts are those of `processorTime`, which other programs on
+   * the machine hardly change.
    */
   readonly judgedByProcessorTime?: true;
   readonly unit: string;
@@ -157,8 +160,8 @@ export interface Row {
   /** One sentence: what the work is and why a reader cares. */
   readonly about: string;
   /**
-   * Shows the rows of the same title as one matrix, a line per subject, instead of each in full. A block is a heading over
-   * some of its columns, which have one unit and one direction.
+   * Shows the rows of the same title as one matrix, a line per subject, instead of each in full. A block is a heading
+   * over some of its columns, which have one unit and one direction.
    */
   readonly matrix?: { readonly title: string; readonly block: string; readonly column: string };
 }
@@ -179,8 +182,8 @@ export interface Table {
     readonly ours: string;
     readonly where: string;
     /**
-     * The headline is the geometric mean over the document's rows (those with a `column`) of the headline cells, not the
-     * first row alone.
+     * The headline is the geometric mean over the document's rows (those with a `column`) of the headline cells, not
+     * the first row alone.
      */
     readonly isMean?: true;
     /** The names of rows stated beside the sentence, which a reader should know and the headline does not show. */
@@ -195,8 +198,8 @@ export interface Table {
     /** The document published the best of this many runs; the report shows the best of its own in the same way. */
     readonly bestOf?: number;
     /**
-     * Set if the document has a column for each subject: with a line for each figure of one test, or with a line for each
-     * test, which is compared.
+     * Set if the document has a column for each subject: with a line for each figure of one test, or with a line for
+     * each test, which is compared.
      */
     readonly layout?: 'line per figure' | 'line per test';
   };

@@ -1,8 +1,8 @@
 /**
  * The lab's tables: every folder of compiled tables that has a `table.js`.
  *
- * Invariant: an inconsistent table (a row of a missing cell, a subject without a description) is refused before anything
- * is measured.
+ * Invariant: an inconsistent table (a row of a missing cell, a subject without a description) is refused before
+ * anything is measured.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

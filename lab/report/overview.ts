@@ -1,6 +1,6 @@
 /**
- * The page's first screen: a card for each table whose headline is certain, with its sentence and the chart of its first
- * row; then, folded, the headlines that are not certain, each with the reason and the command that settles it.
+ * The page's first screen: a card for each table whose headline is certain, with its sentence and the chart of its
+ * first row; then, folded, the headlines that are not certain, each with the reason and the command that measures more.
  */
 import type { TableOutcome } from '../harness/outcome.js';
 import { repeatCommand } from '../harness/repeat.js';

@@ -1,8 +1,8 @@
 /**
  * Writes the report: one page with all measured tables, a chart per table, and one of all tables.
  *
- * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts, without
- * a network, and in print.
+ * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts,
+ * without a network, and in print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

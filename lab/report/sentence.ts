@@ -1,8 +1,8 @@
 /**
  * The sentence of a table: how many times faster our subject is than the fastest peer.
  *
- * Invariant: it claims no more than the verdict. It says so if ours is slower or level. Without a verdict it says what is
- * known, and why that is not certain.
+ * Invariant: it claims no more than the verdict. It says so if ours is slower or level. Without a verdict it says what
+ * is known, and why that is not certain.
  */
 import type { Headline, RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';

@@ -1,13 +1,13 @@
 /**
- * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`, or `-f 30 -t 10 -s 2 -k 5`: the stress
- * test of the published document, with our lock.
+ * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`, or `-f 30 -t 10 -s 2 -k 5`: the
+ * stress test of the published document, with our lock.
  *
  * Many processes each visit all keys, in an order of their own: lock a key, write a value beside it, sleep, and find
  * the value unchanged. A process that waits longer than it sleeps has failed once and tries another key; after `tries`
  * failures with a key it gives that key up. A changed value ends the test with exit code 1.
  *
- * With F processes, a sleep of S and K keys, the test takes at least F times S: each process sleeps K times, and at most K
- * processes sleep at a time.
+ * With F processes, a sleep of S and K keys, the test takes at least F times S: each process sleeps K times, and at
+ * most K processes sleep at a time.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
  * The cells of the document's tests. In the form `published` all runtimes have the same channels. In the form `native`
- * each has its own, is built as its documentation says, and has one worker per core where the document has more than two.
+ * each has its own, is built as its documentation says, and has one worker per core where the document has more than
+ * two.
  *
  * Invariant: a cell, its row and its command agree on the test's name.
  */

@@ -1,8 +1,8 @@
 /**
  * Executes one order in the calling thread: loops over many calls, timed as a whole.
  *
- * Invariant: a loop reads the clock about once per 0.1 ms, not per call. Only single calls are timed each, for their 99th
- * percentile, which the browser's clock step of 5 µs does not distort much.
+ * Invariant: a loop reads the clock about once per 0.1 ms, not per call. Only single calls are timed each, for their
+ * 99th percentile, which the browser's clock step of 5 µs does not distort much.
  */
 import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
 import { textOf } from '../host/functions.js';

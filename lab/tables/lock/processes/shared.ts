@@ -39,7 +39,9 @@ export type Command =
 export interface Report {
   /** Of the measured part. */
   readonly perSecond: number;
-  /** In milliseconds, of the turns granted in the measured part and after it, because waits of starved tasks end later. */
+  /**
+   * In milliseconds, of the turns granted in the measured part and after it, because waits of starved tasks end later.
+   */
   readonly waits: readonly number[];
   /** In the whole run. */
   readonly turns: number;

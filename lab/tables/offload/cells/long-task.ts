@@ -1,8 +1,8 @@
 /**
  * One long task after the other occupies a thread, and short tasks arrive every 2 ms.
  *
- * Invariant: short tasks arrive independently of the answers, so a pool that queues them behind the long one gets as many
- * as the others.
+ * Invariant: short tasks arrive independently of the answers, so a pool that queues them behind the long one gets as
+ * many as the others.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';

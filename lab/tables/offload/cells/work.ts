@@ -2,8 +2,8 @@
  * Tasks that take time, on a thread for each core: some compute, some also await, as most tasks that read something do,
  * and some block their thread.
  *
- * Invariant: a task that computes has a fixed number of turns, the same for every subject, and not a fixed time. Otherwise
- * two threads on one core would seem to do it twice as fast.
+ * Invariant: a task that computes has a fixed number of turns, the same for every subject, and not a fixed time.
+ * Otherwise two threads on one core would seem to do it twice as fast.
  */
 import { availableParallelism } from 'node:os';
 import { type Condition, conditionWords } from '../../../harness/condition.js';

@@ -1,8 +1,8 @@
 /**
  * The document's own work: workerd, 50 connections, and requests each of which must be answered with the count 5,000.
  *
- * The document warms up every subject on one route of one server. Here each burst, and each run of 1,000 requests, goes to a
- * new server that has been warmed up. The compatibility date is the document's.
+ * The document warms up every subject on one route of one server. Here each burst, and each run of 1,000 requests, goes
+ * to a new server that has been warmed up. The compatibility date is the document's.
  */
 import { millisecondsBetween, readProcessorTime } from '../../../harness/processor-time.js';
 import { processorTimeOf } from '../../../harness/sample.js';

@@ -2,8 +2,8 @@
  * One queue of 100,000 behind one holder.
  *
  * A queue whose cost grows with its length takes seconds or minutes for it, in one run of microtasks that no timer can
- * interrupt. Therefore the waiters themselves check the processor time used, and stop the batch once its pace is too slow
- * to finish within the limit.
+ * interrupt. Therefore the waiters themselves check the processor time used, and stop the batch once its pace is too
+ * slow to finish within the limit.
  */
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';

@@ -1,6 +1,6 @@
 /**
- * A cell that measures its subject in its own process: checks that the subject does the work, serves its workloads, then
- * checks for a broken promise that other subjects keep.
+ * A cell that measures its subject in its own process: checks that the subject does the work, serves its workloads,
+ * then checks for a broken promise that other subjects keep.
  */
 import { serveWorkloads } from '../../../harness/sample.js';
 import type { Lab, MeasuredCell, Measurement } from '../../../harness/table.js';

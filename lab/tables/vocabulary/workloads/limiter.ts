@@ -52,7 +52,9 @@ export function queued(rule: Rule, mostJobs = 10_000) {
   };
 }
 
-/** Returns how a limiter exceeds its rate at the boundary of two windows, if it does: a short form of the judged rows. */
+/**
+ * Returns how a limiter exceeds its rate at the boundary of two windows, if it does: a short form of the judged rows.
+ */
 export async function exceedsAtEdge(
   { create, run }: LimiterForm,
   library: unknown,

@@ -1,7 +1,7 @@
 //! The timing of a test: warm-up, then slices of batches.
 //!
-//! Invariant: a batch takes about a millisecond or one turn, so reading the clock after it costs next to nothing. A slice
-//! has at least one batch.
+//! Invariant: a batch takes about a millisecond or one turn, so reading the clock after it costs next to nothing. A
+//! slice has at least one batch.
 
 use std::time::{Duration, Instant};
 
