@@ -324,7 +324,7 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
 }
 
 /** Further rounds leave out a peer that is further from the best one than this factor. */
-const nearBest = 2;
+const nearBest = 1.5;
 
 /**
  * Returns the cells in which further rounds may make a verdict certain, that of the headline or of a row; each with the

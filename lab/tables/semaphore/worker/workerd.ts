@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -75,8 +75,10 @@ function writeConfiguration(
 ): string {
   const worker = bundledWorker(kind, name);
   const path = `${worker}.${[date, ...flags].join('.')}.capnp`;
+  // The control's process may read the file at the same time.
+  const own = `${path}.${process.pid}`;
   writeFileSync(
-    path,
+    own,
     `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = (
@@ -88,5 +90,6 @@ const config :Workerd.Config = (
 );
 `,
   );
+  renameSync(own, path);
   return path;
 }
