@@ -12,9 +12,9 @@ RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  make lab FULL=1                      every row of every table: about an hour"
-	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 for tighter intervals"
-	@echo "  make lab TABLE=semaphore ROW=…       one row; SUBJECT=… measures one subject"
+	@echo "  make lab FULL=1                      every row of every table: some 40 minutes"
+	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 for 20 rounds"
+	@echo "  make lab TABLE=semaphore ROW=…       one row; SUBJECT=… tries one subject against ours"
 	@echo "  make lab FRESH=1                     discard the results of an interrupted run"
 	@echo "  make lab REPORT=1                    rebuild the page without measuring"
 	@echo "  make lab NODE=26                     measure on that Node, taken from the registry"

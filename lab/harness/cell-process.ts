@@ -3,13 +3,12 @@
  *
  * The protocol, one line of JSON each, which programs of native cells speak too:
  * 1. the process prints `{"slices": [{"name", "condition"}]}` when the subject is warm;
- * 2. the lab writes `{"slice", "milliseconds"}`, and the process prints `{"samples"}` when it has run that slice; again
- *    and again, one request at a time;
+ * 2. the lab writes `{"slice", "milliseconds"}`, and the process prints `{"samples"}` when it has run that slice; this
+ *    repeats, one request at a time;
  * 3. the lab closes standard input, and the process prints a Measurement, its last line. A process that fails, or whose
- *    work is not sliced, prints it earlier.
+ *    work is not sliced, prints it without that.
  *
- * Invariant: the process ends only after the processes that it started, so that all the processor time it caused counts
- * as the lab's own.
+ * The process waits up to 2 s for the processes that it started, so that their processor time counts as the lab's own.
  */
 import { Console } from 'node:console';
 import { createInterface } from 'node:readline';
@@ -24,7 +23,7 @@ const farewellMilliseconds = 2000;
 
 const [module = '', cellId = '', subject = '', wanted = '[]'] = process.argv.slice(2);
 const measures: readonly string[] = JSON.parse(wanted);
-// Standard output is the protocol's; output of subjects goes to standard error.
+// Standard output carries the protocol, so the output of subjects goes to standard error.
 globalThis.console = new Console(process.stderr, process.stderr);
 
 const lab: Lab = {
@@ -65,7 +64,7 @@ function print(line: object): void {
   process.stdout.write(`\n${JSON.stringify(line)}\n`);
 }
 
-/** Returns few samples in order, and many as quantiles, which keep the median and both ends. */
+/** Returns up to 201 samples as they are; of more, their quantiles, which keep the median and both ends. */
 function thin(samples: readonly number[]): number[] {
   const sorted = [...samples].sort((a, b) => a - b);
   const kept =

@@ -1,6 +1,6 @@
 /**
- * The process of one cell, from its start to its last words. It never rejects: a failure is a note that says how the
- * cell failed.
+ * The process of one cell, from its start to its measurement. A cell that fails does not reject: its measurement has a
+ * note that says how. Only the abort signal rejects.
  *
  * Invariant: when a process has ended, in any way, its whole process group has ended.
  */
@@ -54,9 +54,9 @@ export class CellProcess {
   #hear: (line: Line | undefined) => void = () => {};
   #errors = '';
   #isLate = false;
-  /** The slices that it serves; empty until it is ready, and of a cell that is not sliced. */
+  /** The slices that it serves; empty until it is ready, and for a cell that is not sliced. */
   slices: readonly OfferedSlice[] = [];
-  /** Set at its end. */
+  /** Set when the process has ended. */
   ended: Ended | undefined;
 
   private constructor({ module, cell, rows, subject, signal }: CellOptions) {
@@ -67,7 +67,7 @@ export class CellProcess {
     });
     const [file, ...words] = commandOf(module, cell, rows, subject);
     if (!existsSync(file)) {
-      const note = `not here: ${basename(file)}, which \`make lab\` brings where it can`;
+      const note = `not here: ${basename(file)}, which \`make lab\` installs if it can`;
       this.#end({ ok: false, note, unavailable: true, samples: {}, crashed: false });
       return;
     }
@@ -91,7 +91,7 @@ export class CellProcess {
     return started;
   }
 
-  /** Runs a slice; undefined if the process has failed, which is its end. */
+  /** Runs a slice. Returns undefined if the process has failed, which ends it. */
   async run(slice: string, milliseconds: number): Promise<Samples | undefined> {
     if (this.ended) return undefined;
     this.#child?.stdin.write(`${JSON.stringify({ slice, milliseconds })}\n`);
@@ -101,13 +101,13 @@ export class CellProcess {
     return undefined;
   }
 
-  /** Tells the process that the lab has enough, and waits for its last words. */
+  /** Ends the requests, and waits for the measurement. */
   end(): Promise<Ended> {
     this.#child?.stdin.end();
     return this.#timed(this.#ended);
   }
 
-  /** Absent for a program that is not installed. */
+  /** The process id; undefined for a program that is not installed. */
   get id(): number | undefined {
     return this.#child?.pid;
   }
@@ -119,7 +119,7 @@ export class CellProcess {
     });
   }
 
-  /** Kills the process if it takes longer than its limit, which settles what is awaited. */
+  /** Kills the process if `awaited` takes longer than the limit; the end of the process settles `awaited`. */
   async #timed<Value>(awaited: Promise<Value>): Promise<Value> {
     const alarm = setTimeout(() => {
       this.#isLate = true;

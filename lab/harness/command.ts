@@ -73,13 +73,13 @@ async function runLab(places: Places, options: Options): Promise<number> {
 
   const startedAt = performance.now();
   const interruption = new AbortController();
-  // Each process of a round listens.
+  // Each process of a round listens to the signal.
   setMaxListeners(0, interruption.signal);
   const { due, later } = await prepareWorks(places, names, options, interruption.signal);
   await measureAll(places, due, interruption);
   if (interruption.signal.aborted) {
     printContinuation(places, options, due);
-    // Processes of a table's preparation must not hold the terminal.
+    // Ends the processes of a table's preparation too, which would hold the terminal.
     process.exit(interruptedExitCode);
   }
   const isAsked = options.row !== undefined || options.subject !== undefined;
@@ -190,7 +190,7 @@ async function measureAll(
       title: describeWork(work),
       task: async (_, task) => {
         await measure(work, task, interruption.signal);
-        // After the last part the page is written in any case.
+        // `conclude` writes the page after the last part.
         if (interruption.signal.aborted || work.plan.isTrial || work === due.at(-1)) return;
         writeOutcomes(places, await outcomesOf(places));
       },
@@ -279,7 +279,7 @@ function printRequested(works: readonly Work[]): void {
   console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
 }
 
-/** Prints how many rows of ours against itself have which verdict, and those that differ. */
+/** Prints the number of rows with each verdict in a run of ours against itself, and the rows that differ. */
 function printDifferences(works: readonly Work[]): void {
   for (const { table, journal } of works) {
     const outcome = outcomeOf(table, journal.content);

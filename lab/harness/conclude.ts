@@ -1,7 +1,7 @@
 /**
  * Computes the results and the report from all journals, and prints the summary.
  *
- * Invariant: computed only from the journal files, not from what this run has measured.
+ * Invariant: computed only from the journal files, never from the memory of this run.
  */
 import { relative } from 'node:path';
 import {

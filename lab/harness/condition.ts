@@ -1,6 +1,7 @@
 /**
- * The conditions in which rows with sleeping threads are measured. Quiet: no other program runs, so idle cores sleep and a
- * wake-up is slow. One core busy: another process keeps a core busy. All cores busy: one such process per core.
+ * The conditions in which rows with sleeping threads are measured. Quiet: the lab runs no other program, so idle cores
+ * sleep and a wake-up is slow. One core busy: another process keeps a core busy. All cores busy: one such process per
+ * core.
  *
  * Invariant: the busy processes are children of this one, which waits for them, so their time counts as the lab's own.
  * Each has its own session, so the system schedules it as an unrelated program, unless the condition asks otherwise.
@@ -14,7 +15,7 @@ export const conditions = ['quiet', 'one core busy', 'all cores busy'] as const;
 export type Condition = (typeof conditions)[number];
 
 export const conditionWords: Readonly<Record<Condition, string>> = {
-  quiet: 'Nobody else runs, so idle cores sleep.',
+  quiet: 'No other program runs, so idle cores sleep.',
   'one core busy': 'Another process keeps a core busy.',
   'all cores busy': 'Other processes keep every core busy.',
 };

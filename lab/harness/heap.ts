@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** In bytes. Collects several times, because finalizers and settled promises free more. */
+/** Returns bytes. Collects several times, because finalizers and settled promises free more. */
 export async function heapInUse(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');

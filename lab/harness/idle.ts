@@ -6,7 +6,7 @@ import {
   readProcessorTime,
 } from './processor-time.js';
 
-/** Begins to count; the returned function gives the share of a core used since. Undefined without /proc. */
+/** Begins to count. The returned function returns the share of a core used since; undefined without /proc. */
 export function idleShareOf(process: number | undefined): () => number | undefined {
   const read = (): ProcessorTime =>
     process === undefined ? new Map() : readProcessorTime([process, ...descendantsOf(process)]);

@@ -159,10 +159,10 @@ describe('a whole run', () => {
       slow: 'with its defaults',
       wrong: 'gave no finite samples of speed',
       exits: 'its process broke down (exit 7)',
-      absent: 'not here: absent, which `make lab` brings where it can',
+      absent: 'not here: absent, which `make lab` installs if it can',
     });
 
-    const absent = 'not here: absent-runtime, which `make lab` brings where it can';
+    const absent = 'not here: absent-runtime, which `make lab` installs if it can';
     expect(rowNamed('speed elsewhere')).toMatchObject({
       verdict: 'unknown',
       subjects: [

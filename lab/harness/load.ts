@@ -40,9 +40,7 @@ function ticksIn(statistics: string): number {
   return sum(fields.slice(11, 15).map(Number));
 }
 
-/**
- * Returns undefined without /proc. `processes` are those that the lab waits for only at its end.
- */
+/** Returns undefined without /proc. `processes` are those that the lab waits for only at its end. */
 export function readLoad(processes: readonly number[]): LoadSnapshot | undefined {
   try {
     const own = ['self', ...processes].map((id) => readFileSync(`/proc/${id}/stat`, 'utf8'));

@@ -1,13 +1,11 @@
-/**
- * The options of the command line, checked first.
- */
+/** The options of the command line, checked before any effect. */
 import type { ArgsDef, CommandContext } from 'citty';
 
 export interface Options {
   readonly table?: string | undefined;
-  /** Every row of every table. Otherwise the headlines, or all rows of the named table. */
+  /** Measures every row of every table; otherwise the headlines, or all rows of the named table. */
   readonly full: boolean;
-  /** Default: the number of each part. */
+  /** The exact number of rounds. Default: that of the plan's part. */
   readonly rounds?: number | undefined;
   readonly row?: string | undefined;
   readonly subject?: string | undefined;
@@ -27,21 +25,23 @@ export const optionArguments = {
   rounds: {
     type: 'string',
     valueHint: 'number',
-    description:
-      'Rounds of each cell (default: from 3 until the verdict is certain or time is over)',
+    description: 'The exact number of rounds (default: until the verdicts are certain)',
   },
   row: {
     type: 'string',
     valueHint: 'row, cell or pattern',
-    description: 'Measure this row again; a pattern tries rows out and leaves the report alone',
+    description: 'Measure this row again; a pattern is a trial and leaves the report unchanged',
   },
   subject: {
     type: 'string',
-    valueHint: 'name',
-    description: 'Try this subject, or those of a pattern, against ours; the report is left alone',
+    valueHint: 'name or pattern',
+    description: 'Try the subjects that match against ours; leaves the report unchanged',
   },
   itself: { type: 'boolean', description: 'Try ours against itself: no row may differ' },
-  fresh: { type: 'boolean', description: 'Discard what an interrupted run kept' },
+  fresh: {
+    type: 'boolean',
+    description: 'Discard the rounds of an interrupted run and start over',
+  },
   report: { type: 'boolean', description: 'Measure nothing; build the report again' },
 } satisfies ArgsDef;
 

@@ -1,9 +1,8 @@
 /**
  * The outcome of a table, from its journal: each row with its subjects, ratios, noise and verdicts.
  *
- * The results file and the report both come from here, so they cannot disagree. Invariant:
- * computed from the table's description and the journal alone; the same journal gives the same
- * outcome.
+ * The results file and the report both come from here, so they cannot disagree. Invariant: computed from the table's
+ * description and the journal alone; the same journal gives the same outcome.
  */
 import { max, mean, median, min } from 'simple-statistics';
 import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
@@ -26,7 +25,7 @@ import {
 import type { Behaviour, Behaviours, Cell, Row, Subject, Table } from './table.js';
 import { cellOf, oursIn, subjectOf } from './tables.js';
 
-/** A process that uses more of a core between its slices is noted. */
+/** The note of a subject says so if its process uses more of a core than this between its slices. */
 const mostIdleShare = 0.03;
 
 export interface SubjectOutcome {
@@ -37,7 +36,7 @@ export interface SubjectOutcome {
   readonly unavailable: boolean;
   /** How the subject failed, or the note of its last run. */
   readonly note: string;
-  /** Whether it did less work than the others, so that it cannot be the best peer. */
+  /** Whether it broke a promise that others keep, so that it cannot be the best peer. */
   readonly unequal: boolean;
   /** The largest share of a core that it used while other subjects took their turns; null if not known. */
   readonly idleShare: number | null;
@@ -69,7 +68,7 @@ export interface RowOutcome {
   readonly verdict: Verdict;
   /** The ratio between the two processes of ours, by round, in logarithms. */
   readonly control: Series;
-  /** The factor by which ours seems to differ from itself. */
+  /** The factor by which ours may seem to differ from itself. */
   readonly noise: number | null;
   readonly foreignShare: number | null;
 }
@@ -80,7 +79,7 @@ export type Peer = Pick<SubjectOutcome, 'subject' | 'series'>;
 /** The result that the table's sentence states: the first row's, or the mean over the document's rows. */
 export interface Headline {
   readonly rows: readonly RowOutcome[];
-  /** The peers that did all of the work. */
+  /** The peers that have a ratio in all of its rows. */
   readonly peers: readonly Peer[];
   readonly bestPeer: Subject | null;
   readonly rounds: number;
@@ -265,7 +264,7 @@ function worstOf(series: Series): number | null {
   return series.size === 0 ? null : Math.exp(min([...series.values()]));
 }
 
-/** The peers that did the full work. */
+/** The peers that did the work and kept the promises that others keep. */
 function peersAmong(subjects: readonly SubjectOutcome[]): readonly SubjectOutcome[] {
   return subjects.filter(
     ({ subject, ok, value, unequal }) => subject.role === 'peer' && ok && value && !unequal,
@@ -326,7 +325,7 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
       noise,
     };
   }
-  // Only a peer that did all of the work is compared.
+  // A peer that failed one of the rows would have the mean of other work.
   const peers = peersAmong(first.subjects).flatMap(({ subject }) => {
     const everywhere = of.map(({ subjects }) =>
       peersAmong(subjects).find((found) => found.subject.name === subject.name),
@@ -344,12 +343,12 @@ function headlineOf(table: Table, rows: readonly RowOutcome[]): Headline | undef
   return { rows: of, peers, bestPeer, rounds, ratio, verdict, noise };
 }
 
-/** A peer that is further from the best one than this factor is not the best. */
+/** Further rounds leave out a peer that is further from the best one than this factor. */
 const nearBest = 1.5;
 
 /**
- * The cells of which further rounds may make a verdict certain, that of the headline or of one of their rows; with the
- * peers that may be the best in it. The others need no further rounds.
+ * Returns the cells in which further rounds may make a verdict certain, that of the headline or of a row; each with the
+ * peers that may be the best. All other cells need no further rounds.
  */
 export function openCells(
   table: Table,

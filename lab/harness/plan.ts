@@ -19,7 +19,7 @@ export interface PlannedGroup {
   readonly cell: Cell;
   readonly rows: readonly Row[];
   readonly runs: readonly PlannedRun[];
-  /** Whether it has nothing to compare, so that one round without a control is enough. */
+  /** Whether no row compares subjects, so that one round without a control is enough. */
   readonly once: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Plan {
   readonly part: Part | 'rows asked for';
   readonly rounds: Rounds;
   readonly groups: readonly PlannedGroup[];
-  /** Whether only some rows or subjects are measured, which do not count for the table. */
+  /** Whether the rounds are kept apart from the table's: a run of some rows or subjects, or of ours against itself. */
   readonly isTrial: boolean;
 }
 
@@ -106,7 +106,9 @@ export function planAsked(options: {
   };
 }
 
-/** All measures of a cell that is measured for the report, because they replace its earlier rounds. */
+/**
+ * A trial measures only the matching rows. For the report all rows of the cell are, because they replace its rounds.
+ */
 function rowsAskedFor(
   table: Table,
   cell: Cell,

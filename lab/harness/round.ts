@@ -17,14 +17,14 @@ import type { PlannedGroup, PlannedRun } from './plan.js';
 import type { Turns } from './statistics.js';
 
 /**
- * A round lasts about this long in turns, within the number of turns below: not long, because processes of one program
- * differ more than the turns of a process, so that more rounds say more than more turns.
+ * The turns of a round take about this long, within the limits on their number below. It is short because processes of
+ * one program differ more than the turns of a process, so more rounds say more than more turns.
  */
 const turnsMilliseconds = 1_000;
 const fewestTurns = 2;
 const mostTurns = 10;
 const usualSliceMilliseconds = 25;
-/** The system distributes new busy processes among the cores. */
+/** The system needs this time to distribute new busy processes among the cores. */
 const settleMilliseconds = 50;
 const idleMilliseconds = 100;
 

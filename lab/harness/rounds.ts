@@ -2,8 +2,8 @@
  * Measures a plan: rounds of its groups, until each has enough of them.
  *
  * Invariants:
- * - Every group has the fewest rounds of the plan before any has more. Further rounds go to the groups without a certain
- *   verdict, until all are certain or the time is over.
+ * - Every group has the plan's minimum of rounds before any has more. Further rounds go to the groups without a certain
+ *   verdict, until all verdicts are certain or the time is over.
  * - A subject that gave a wrong answer has failed and is not run again.
  */
 import { max, min, sample, sum } from 'simple-statistics';
@@ -41,7 +41,7 @@ export class Measuring {
   /** The duration of the last round. */
   readonly #taken = new Map<PlannedGroup, number>();
   #startedAt: number | undefined;
-  /** Computed between rounds only, because it takes long where the headline has many rows. */
+  /** Computed only between rounds, because a headline of many rows takes long to compute. */
   #open: ReadonlyMap<Cell, ReadonlySet<string>> = new Map();
 
   constructor(options: MeasuringOptions) {
@@ -61,7 +61,7 @@ export class Measuring {
     return plan.groups.filter(({ cell }) => !journal.isFinished(cell.id));
   }
 
-  /** The most rounds that a group has. */
+  /** The number of rounds of the group that has the most. */
   get rounds(): number {
     const { plan } = this.#options;
     return max([0, ...plan.groups.map((group) => this.#roundsOf(group))]);
@@ -168,7 +168,7 @@ export class Measuring {
     };
   }
 
-  /** The runs of a group without subjects that have failed, and in a further round without peers far from the best. */
+  /** The runs of a group, except failed subjects and, in further rounds, peers that cannot be the best. */
   #ableRuns(group: PlannedGroup): PlannedRun[] {
     const { cell, runs } = group;
     const near = this.#missing(group) > 0 ? undefined : this.#open.get(cell);

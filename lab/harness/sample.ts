@@ -1,6 +1,7 @@
 /**
- * Slices of workloads. Invariant: all workloads are warm before the first slice, as they share the subject's code; a
- * sample is the time of whole batches, in nanoseconds per operation.
+ * Slices of workloads. A sample is the time of whole batches, in nanoseconds per operation.
+ *
+ * Invariant: all workloads are warm before the first slice, because they share the subject's code.
  */
 import type { Lab, Samples, Slice } from './table.js';
 import type { Workload } from './workload.js';
@@ -10,7 +11,7 @@ export function processorTimeOf(measure: string): string {
   return `${measure}, processor time`;
 }
 
-/** Warms up the workloads, by measure, and serves a slice of each that the lab needs. */
+/** Warms up the workloads that the lab needs, and serves a slice of each. The keys are measures. */
 export async function serveWorkloads(
   workloads: Readonly<Record<string, Workload>>,
   lab: Lab,
@@ -31,7 +32,7 @@ export async function serveWorkloads(
 /** The limit of the elapsed time of a warm-up, as a multiple of its processor time: some workloads mostly wait. */
 const waitingFactor = 5;
 
-/** Counts processor time, because on a busy machine little code runs, and is compiled, in the same elapsed time. */
+/** Warms up by processor time, because on a busy machine less code runs and is compiled in the same elapsed time. */
 async function warmUp({ batch, beforeEach }: Workload, milliseconds: number): Promise<void> {
   const usedBefore = process.cpuUsage();
   const startedAt = performance.now();

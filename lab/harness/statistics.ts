@@ -1,17 +1,18 @@
 /**
  * Statistics of the lab.
  *
- * A ratio is taken inside a turn, so that noise which lasts longer than a turn cancels. A round's ratio is the median of
- * its turns. The interval is Student's, over the rounds, in logarithms: processes of the same program differ among
- * themselves more than the turns of one process, and there are few rounds. Invariant: a ratio above 1 always means that
- * ours is better, in either direction of the row.
+ * A ratio is taken inside a turn, so that noise which lasts longer than a turn cancels. A round's ratio is the median
+ * of its turns. The interval is Student's, in logarithms, because there are few rounds. It is over rounds because
+ * processes of the same program differ among themselves more than the turns of one process.
+ *
+ * Invariant: a ratio above 1 always means that ours is better, in either direction of the row.
  */
 import { max, mean, median, min, sampleStandardDeviation, sum } from 'simple-statistics';
 
 export type Better = 'higher' | 'lower';
 export type Verdict = 'faster' | 'slower' | 'no difference' | 'unknown';
 
-/** A ratio whose whole interval is nearer to 1 than this factor is none that a user would notice. */
+/** A ratio whose whole interval is within this factor of 1 is a difference that no user would notice. */
 export const levelWithin = 1.1;
 
 /** The middle of a quantity, and the interval around it. */
@@ -44,7 +45,7 @@ export function estimate(values: readonly number[]): Estimate | null {
   return { median: median([...values]), low: min([...values]), high: max([...values]) };
 }
 
-/** How many times better `ours` is than `other` in a round, as a logarithm; undefined if there is nothing to compare. */
+/** Returns the logarithm of how many times better ours is in a round; undefined if nothing can be compared. */
 export function ratioInRound(ours: Turns, other: Turns, better: Better): number | undefined {
   const isPaired = ours.length === other.length;
   const pairs = isPaired
@@ -101,7 +102,7 @@ export function seriesOfBest(peers: readonly Series[]): Series {
   );
 }
 
-/** The peer against which ours is worst, leaving out a round if there are others. */
+/** Returns the peer against which ours is worst, judged without the given round if there are others. */
 export function bestOf<Peer extends Series>(
   peers: readonly Peer[],
   without?: number,
@@ -133,8 +134,8 @@ export function noiseFloor(control: Estimate): number {
 }
 
 /**
- * A difference is certain if the interval excludes 1 and the ratio is further from 1 than the same subject from itself.
- * It is certain that there is none if the whole interval lies about 1.
+ * A difference is certain if the interval excludes 1 and the ratio is further from 1 than the noise. `no difference` is
+ * certain if the whole interval is within {@link levelWithin} of 1.
  */
 export function judge(ratio: Estimate | null, rounds: number, noise: number | null): Verdict {
   if (ratio === null || noise === null || rounds < fewestRounds) return 'unknown';

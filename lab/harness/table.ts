@@ -1,10 +1,12 @@
 /**
  * The parts of a table.
  *
- * A table is one published document, or one question that no document answers. It has cells (one subject doing one
- * piece of work in its own process) and rows (one measure of a cell: its unit, which direction is better, what the
- * document published). Invariant: everything that a reader needs to judge a row is in this description or in a sample;
- * nothing is added by hand later.
+ * A table is one published document, or one question that no document answers. It has cells (one piece of work, which
+ * each subject does in its own process) and rows (one measure of a cell: its unit, its direction, its published
+ * figures).
+ *
+ * Invariant: everything that a reader needs to judge a row is in this description or in a sample; nothing is added by
+ * hand later.
  */
 import type { Condition } from './condition.js';
 
@@ -14,13 +16,13 @@ export interface Subject {
   readonly name: string;
   readonly role: 'ours' | 'peer' | 'floor';
   /**
-   * The npm package whose version is shown beside the name. Without one it is the entry of `otherVersions` under the
-   * subject's name; a floor has none.
+   * The npm package whose version is shown beside the name. Without one the version is the entry of `otherVersions`
+   * under the subject's name, if any.
    */
   readonly package?: string;
   /** How the subject is used, if its documentation leaves a choice. */
   readonly note?: string;
-  /** It is this other subject once more, in a run of ours against itself. */
+  /** The subject that this one repeats, in a run of ours against itself. */
   readonly sameAs?: string;
 }
 
@@ -34,9 +36,9 @@ export interface Behaviour {
 
 /** What the process of a cell reports at its end. */
 export interface Measurement {
-  /** False when the subject did not do the work; such a cell is never a fast one. */
+  /** False when the subject did not do the work; it then has no figure. */
   readonly ok: boolean;
-  /** Why it failed, or which load generator drove it. */
+  /** Why the subject failed, or another fact about the run, such as its load generator. */
   readonly note?: string;
   /**
    * Samples that are not those of slices, per measure, in the row's unit: finite numbers. Of more than 201 samples the
@@ -44,8 +46,8 @@ export interface Measurement {
    */
   readonly samples: Readonly<Record<string, readonly number[]>>;
   /**
-   * Set if the subject did the work but broke a promise that others keep (for example, it lost the caller's async
-   * context): a description. Such a subject is shown, but is never the row's best peer.
+   * Why the subject is shown but is never the best peer: it did the work, but broke a promise that others keep (for
+   * example, it lost the caller's async context) or had another priority.
    */
   readonly unequal?: string;
   /** Set, with `ok: false` and a note, if a prerequisite of the subject is not installed. */
@@ -59,11 +61,11 @@ export type Samples = Readonly<Record<string, number>>;
 
 /** A repeatable piece of a cell's work, by which its subjects take turns. */
 export interface Slice {
-  /** The same for each subject of the cell. */
+  /** Identifies the slice; the same for each subject of the cell. */
   readonly name: string;
   /** The condition in which the lab requests it. Default: quiet. */
   readonly condition?: Condition;
-  /** Works for about this time, and at least one batch. Checks the result. */
+  /** Works for about this time, at least for one batch, and checks the result. */
   run(milliseconds: number): Promise<Samples>;
 }
 
@@ -77,8 +79,8 @@ export interface Lab {
 
 /**
  * One piece of work that each of its subjects does in a process of its own. All these processes are alive at the same
- * time and take turns, slice by slice, so an idle subject must not use the processor. A cell without rows, which reports
- * only behaviours, runs once.
+ * time and take turns, slice by slice, so an idle subject must not use the processor. A cell without rows reports only
+ * behaviours and runs once.
  */
 export type Cell = MeasuredCell | NativeCell;
 
@@ -94,7 +96,9 @@ interface AnyCell {
    * they end.
    */
   readonly whole?: string;
-  /** The estimated time of a process, from start to ready; of a `whole` cell, to its end. Default: 300. */
+  /**
+   * The estimated time of a process from its start until it is ready, or in a `whole` cell until its end. Default: 300.
+   */
   readonly expectedMilliseconds?: number;
   /**
    * A process that is not ready, has not answered a request or has not ended after this time has failed and is killed
@@ -107,8 +111,8 @@ export interface MeasuredCell extends AnyCell {
   /** The path of the runtime of its process; absent for the Node that runs the lab. */
   readonly runtime?: string;
   /**
-   * Runs inside the cell's own process. Checks the subject, warms it up, serves the lab, and reports what it has found
-   * beside the slices' samples. A `whole` cell serves no slices and reports all its samples.
+   * Runs inside the cell's own process: checks the subject, warms it up, serves the lab, and returns what the slices'
+   * samples do not contain. A `whole` cell serves no slices and returns all its samples.
    */
   measure(subject: string, lab: Lab): Promise<Measurement>;
 }
@@ -126,9 +130,9 @@ export interface NativeCell extends AnyCell {
 export interface Row {
   /** Its name in the report, unique in the table. */
   readonly row: string;
-  /** The document's own heading of this column; absent if the document does not have the row. */
+  /** The document's heading of this column; absent if the document does not have the row. */
   readonly column?: string;
-  /** The document's heading above this and adjacent columns of the same unit: their test. */
+  /** The document's heading above this column and its neighbours of the same test. */
   readonly heading?: string;
   readonly cell: string;
   /** The key in Measurement.samples. */
@@ -139,8 +143,8 @@ export interface Row {
    */
   readonly processorTime?: string;
   /**
-   * The work is that of one thread, so the row's ratios and verdicts are those of `processorTime`, which other programs
-   * on the machine hardly change.
+   * One thread does the work, so the row's ratios and verdicts are those of `processorTime`, which other programs on
+   * the machine hardly change.
    */
   readonly judgedByProcessorTime?: true;
   readonly unit: string;
@@ -151,16 +155,13 @@ export interface Row {
   readonly floor?: string;
   /** The published figures, by subject; absent if there are none. */
   readonly published?: Readonly<Record<string, number>>;
-  /**
-   * Shown only in the document's table, without a comparison: it describes the load, or repeats another row in other
-   * terms.
-   */
+  /** Shown only in the document's table and not compared: it describes the load, or repeats another row. */
   readonly aside?: true;
   /** One sentence: what the work is and why a reader cares. */
   readonly about: string;
   /**
-   * Shows this row with the others of the same title as one matrix, a line per subject, instead of in full. A block is
-   * a heading over some of its columns, and has one unit and one direction.
+   * Shows the rows of the same title as one matrix, a line per subject, instead of each in full. A block is a heading
+   * over some of its columns, which have one unit and one direction.
    */
   readonly matrix?: { readonly title: string; readonly block: string; readonly column: string };
 }
@@ -181,32 +182,32 @@ export interface Table {
     readonly ours: string;
     readonly where: string;
     /**
-     * The headline is the geometric mean over the document's rows (those with a `column`) of the headline cells, not the
-     * first row alone.
+     * The headline is the geometric mean over the document's rows (those with a `column`) of the headline cells, not
+     * the first row alone.
      */
     readonly isMean?: true;
-    /** Rows that are stated beside the sentence, by name: what the headline does not show and a reader should know. */
+    /** The names of rows stated beside the sentence, which a reader should know and the headline does not show. */
     readonly beside?: readonly string[];
-    /** The work in a few words, where the picture has no space for the sentence; default: the title. */
+    /** The work in a few words, for the picture of all tables. Default: the title. */
     readonly work?: string;
   };
   /** The source of the published figures; absent if there is none. */
   readonly document?: {
     readonly title: string;
     readonly source: string;
-    /** The document published the best of this many runs; the report shows the best of ours in the same way. */
+    /** The document published the best of this many runs; the report shows the best of its own in the same way. */
     readonly bestOf?: number;
     /**
-     * The document has a column for each subject and a line for each figure, all of one test; or a line for each test,
-     * which is compared.
+     * Set if the document has a column for each subject: with a line for each figure of one test, or with a line for
+     * each test, which is compared.
      */
     readonly layout?: 'line per figure' | 'line per test';
   };
   readonly subjects: readonly Subject[];
-  /** The number of first cells that `make lab` measures; absent for one. */
+  /** The number of cells, from the first, that `make lab` measures. Default: 1. */
   readonly headlineCells?: number;
   /**
-   * The first cell is the headline's: its first row is the table's picture and first sentence. The rows with a `column`, of this and other cells, are the
+   * The first row of the first cell is the headline, unless the headline is a mean. The rows with a `column` are the
    * document's columns, in their order.
    */
   readonly cells: readonly Cell[];
@@ -214,11 +215,11 @@ export interface Table {
   readonly behaviours?: readonly Behaviours[];
   /** Further npm packages that affect the figures (a runtime, a load generator); the report names them. */
   readonly tools?: readonly string[];
-  /** Other versions that affect the figures, by name; a different version starts the run over. */
+  /** Other versions that affect the figures, by name. A different version starts the run over. */
   readonly otherVersions?: Readonly<Record<string, string>>;
-  /** The programs of native cells; they may change while their versions stay the same. */
+  /** The paths of native programs, whose content starts the run over too: it can change without a version. */
   readonly programs?: readonly string[];
-  /** Prepares what the cells need (servers, bundles, load generators) before the first round; prints nothing. */
+  /** Prepares what the cells need (servers, bundles, load generators) before the first round. Must not print. */
   prepare?(report: (line: string) => void): Promise<Prepared | undefined>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The lab's tables: every folder of compiled tables that has a `table.js`.
  *
- * Invariant: an inconsistent table (a row of a missing cell, a subject without a description) is refused before anything
- * is measured.
+ * Invariant: an inconsistent table (a row of a missing cell, a subject without a description) is refused before
+ * anything is measured.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
   return cell.subjects.find((name) => subjectOf(table, name).role === 'ours');
 }
 
-/** The table with ours as its only subject and its only peer: each row should show no difference. */
+/** Returns the table with ours as its only subject and its only peer: each row should show no difference. */
 export function againstItself(table: Table): Table {
   const subjects: Subject[] = [];
   const again = (ours: string) => `${ours}, again`;

@@ -1,6 +1,6 @@
 /**
- * One batch of work that is timed as a whole. Invariant: it checks its result before it ends, so a subject that does too
- * little work fails, and is never fast.
+ * One batch of work that is timed as a whole. Invariant: it checks its result before it ends, so a subject that does
+ * too little work fails.
  */
 export interface Workload {
   readonly operations: number;

@@ -1,7 +1,6 @@
 /**
- * The published tests, run again: a table for each, the first of them open, with the document's own
- * columns, and in each column the figure as published, the median from here, and how many times better
- * ours is.
+ * The published tests, run again: a table for each, the first of them open. It has the document's columns, and in each
+ * the published figure, the median from here, and how many times better ours is.
  */
 import { counts } from '../harness/floor.js';
 import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';

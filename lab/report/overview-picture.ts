@@ -14,7 +14,7 @@ import { pictureStyle } from './style.js';
 
 interface Size {
   readonly width: number;
-  /** Of the names, left of the chart; 0 if they stand above it. */
+  /** The width of the names left of the chart; 0 if they are above it. */
   readonly namesWidth: number;
   readonly lineHeight: number;
   readonly head: number;
@@ -28,7 +28,7 @@ const padding = 16;
 const axisHeight = 28;
 const foot = 32;
 const figuresWidth = 64;
-/** Where text crosses a line of the chart. */
+/** For text that crosses a line of the chart. */
 const outline = { stroke: 'var(--ground)', strokeWidth: 4 };
 
 const looks = {
@@ -37,7 +37,7 @@ const looks = {
   'no difference': { colour: 'var(--peer)', words: 'no difference to' },
 } as const;
 
-/** Only headlines that are certain are in the picture. */
+/** Returns the certain headlines; only they are in the picture. */
 export function drawOverview(outcomes: readonly TableOutcome[], size: keyof typeof sizes): string {
   const { width, namesWidth, lineHeight, head }: Size = sizes[size];
   const isNarrow = namesWidth === 0;
@@ -137,7 +137,7 @@ ${(isNarrow ? conditions : [conditions.join('; ')]).map((line, index, all) => ht
 `.toString();
 }
 
-/** The range of dates, or the only date. */
+/** The first and the last date, or the only one. */
 function range(sorted: readonly (string | number)[]): string {
   return [...new Set([sorted[0], sorted.at(-1)])].join(' to ');
 }

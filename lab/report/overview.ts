@@ -1,6 +1,6 @@
 /**
- * The page's first screen: a card for each table whose headline is certain, with its sentence and the chart of its first
- * row; then, folded, the headlines that are not certain, each with the reason and the command that settles it.
+ * The page's first screen: a card for each table whose headline is certain, with its sentence and the chart of its
+ * first row; then, folded, the headlines that are not certain, each with the reason and the command that measures more.
  */
 import type { TableOutcome } from '../harness/outcome.js';
 import { repeatCommand } from '../harness/repeat.js';
@@ -60,7 +60,7 @@ function settlingCommand({ table, headline }: TableOutcome): string {
   });
 }
 
-/** The first screen omits the doubt; the table's section shows it. */
+/** The first screen omits the doubt, which the table's section shows. */
 export function sentence(
   { before, figure, after, interval, doubt }: Sentence,
   length: 'short' | 'whole',

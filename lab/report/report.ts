@@ -1,8 +1,8 @@
 /**
  * Writes the report: one page with all measured tables, a chart per table, and one of all tables.
  *
- * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts, without
- * a network, and in print.
+ * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts,
+ * without a network, and in print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -133,8 +133,8 @@ function method(): Markup {
   return html`<details class="fold method"><summary>How to read this</summary>
 <div id="method">
 <p>Each subject does each piece of work in a process of its own. In a round all these processes are alive and take turns: each runs a short slice of its work, in random order. The ratio is taken inside a turn, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; the interval of a ratio is Student’s 95 % interval over rounds.</p>
-<p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and the ratio itself beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not known, and has no colour: measure it with more rounds, or on a machine with less to do.</p>
-<p>The floor is work that no subject can avoid, done with nothing around it. A subject that gave one wrong answer has failed the row, however fast it was. One that did the work but lost the caller's async context, or did it at another priority, is shown with its figures and its note, and is never the best peer.</p>
+<p>Ours runs twice in every round. The difference that it shows from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and the ratio itself beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not certain, and has no colour: measure it with more rounds, or on a less busy machine.</p>
+<p>The floor is the work that no subject can avoid, without any overhead. A subject that gave one wrong answer has failed the row. A subject that lost the caller's async context, broke another promise or ran at another priority is shown with its figures and a note, and is never the best peer.</p>
 <p>The ratio is the geometric mean of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
 <p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. The small figure in µs is the processor time that one call or task took of all threads.</p>
 <p>Foreign load is the share of processor time that went to other processes and to the hypervisor.</p>

@@ -1,8 +1,8 @@
 /**
  * The sentence of a table: how many times faster our subject is than the fastest peer.
  *
- * Invariant: it claims no more than the verdict. It says so if ours is slower or level; without a verdict it says what is
- * known, and why no more is.
+ * Invariant: it claims no more than the verdict. It says so if ours is slower or level. Without a verdict it says what
+ * is known, and why that is not certain.
  */
 import type { Headline, RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
@@ -19,7 +19,7 @@ export interface Sentence {
   readonly doubt: string;
 }
 
-/** For an interval wider than this factor, the sentence says 'at least'. */
+/** If the interval is wider than this factor, the sentence says 'at least'. */
 const wideFactor = 1.5;
 
 export function sentenceOf(outcome: TableOutcome): string {
@@ -47,7 +47,7 @@ export function sentencePartsOf({ table, headline }: TableOutcome): Sentence {
   return noVerdict(`${ours}${where}`, why);
 }
 
-/** What the table states beside its sentence, one sentence a row. */
+/** The sentences beside the table's, one for each named row. */
 export function besideOf({ table, rows }: TableOutcome): readonly Sentence[] {
   const names = table.headline?.beside ?? [];
   const ours = table.headline?.ours ?? table.title;
@@ -66,7 +66,7 @@ function noVerdict(what: string, why: string): Sentence {
   return { before, figure: '', after: '', interval: '', doubt: '' };
 }
 
-/** States a headline, of which `row` is the first. */
+/** States a headline, whose first row is `row`. */
 function claim(ours: string, where: string, row: RowOutcome, headline: Headline): Sentence {
   const { ratio, verdict } = headline;
   const peer = headline.bestPeer?.name;

@@ -12,7 +12,7 @@ export function verdictWord(verdict: Verdict): string {
   return verdict === 'unknown' ? 'not certain' : verdict;
 }
 
-/** Why a row, or the headline that begins with it, has no verdict. */
+/** Returns why a row, or the headline whose first row it is, has no verdict. */
 export function describeDoubt(
   { ours, ...row }: RowOutcome,
   {

@@ -57,7 +57,7 @@ export interface Caller {
   rectOfAsync?(): unknown;
   /** Makes `calls` calls of `rect` in one round trip. */
   batch?(calls: number): readonly unknown[];
-  /** Lets a thread sleep that would spin between two slices, until `resume`. */
+  /** Puts a thread to sleep that would spin between two slices, until `resume`. */
   rest?(): void;
   resume?(): void;
   /** The number of answered calls, where the functions are in a worker. */
@@ -67,13 +67,13 @@ export interface Caller {
 export interface BridgeSubject extends Subject {
   readonly platforms: readonly Platform[];
   readonly does: readonly Work[];
-  /** Works that the subject does by another, without a way of its own. */
+  /** Works that the subject does as another, because it has no way of its own. */
   readonly doneBy?: Partial<Record<Work, Work>>;
-  /** Its answers are truncated to whole numbers. */
+  /** Whether its answers are truncated to whole numbers. */
   readonly wholeNumbers?: true;
-  /** The host's count is not checked, because no call arrives there. */
+  /** Whether the host's count is not checked, because no call arrives there. */
   readonly uncounted?: true;
-  /** A subject that needs no worker returns the caller. */
+  /** Returns the caller if the subject needs no worker. */
   serve?(place: HostPlace): Promise<Caller | undefined>;
   connect?(place: WorkerPlace): Promise<Caller>;
   echo?(place: WorkerPlace): Promise<void>;

@@ -41,7 +41,7 @@ const cellIds: Readonly<Record<Platform, string>> = {
 const latencyOf = (platform: Platform) => `${cellIds[platform]}-latency`;
 const watched = 'chromium-watched';
 
-/** The document's figure, of an idle machine, and the same with a core less. */
+/** The document's figure, from an idle machine, and the same with one core busy. */
 const headline = bridgeCell({
   id: 'headline',
   platform: 'Chromium',
@@ -50,7 +50,7 @@ const headline = bridgeCell({
   sliceMilliseconds: throughputSlice,
 });
 
-/** A peer that can only await has its rows below, unless the document has it. */
+/** A peer that can only await is not in the headline, unless the document has it. */
 function isInHeadline(name: string): boolean {
   const subject = subjectNamed(name);
   if (subject.role === 'floor') return name === lowestFloor;
@@ -153,7 +153,7 @@ function documentRow(column: string, figures: readonly number[], changed: Partia
 
 const documentRows: readonly Row[] = [
   documentRow('ops/sec', [24_980, 46_396, 35_492, 35_990, 30_683], {
-    about: `${call.about} ${conditionWords.quiet} Pointsman and coincident wait awake, which is fast where each of the two threads has a core. The document concludes that Atomics bring 1.5 times the calls (port_sab__custom against port_port__structured), that CBOR costs 1.2 times (__cbor against __custom), and that waitAsync is not faster than a MessagePort (sab_sab against port_sab): the lines show what holds here.`,
+    about: `${call.about} ${conditionWords.quiet} Pointsman and coincident spin while they wait, which is fast where each of the two threads has a core. The document concludes that Atomics bring 1.5 times the calls (port_sab__custom against port_port__structured), that CBOR costs 1.2 times (__cbor against __custom), and that waitAsync is not faster than a MessagePort (sab_sab against port_sab): the lines show what holds here.`,
   }),
   documentRow('Average Time (ns)', [40_032, 21_553, 28_175, 27_785, 32_590], {
     row: 'Chromium, average time of a blocking call, quiet',

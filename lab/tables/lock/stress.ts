@@ -1,13 +1,13 @@
 /**
- * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`, or `-f 30 -t 10 -s 2 -k 5`: the stress
- * test of the published document, with our lock.
+ * `node lab/dist/tables/lock/stress.js --forks 30 --tries 10 --sleep 2 --keys 5`, or `-f 30 -t 10 -s 2 -k 5`: the
+ * stress test of the published document, with our lock.
  *
  * Many processes each visit all keys, in an order of their own: lock a key, write a value beside it, sleep, and find
  * the value unchanged. A process that waits longer than it sleeps has failed once and tries another key; after `tries`
  * failures with a key it gives that key up. A changed value ends the test with exit code 1.
  *
- * With F processes, a sleep of S and K keys, the test takes at least F times S: each process sleeps once for each of K
- * keys, and at most K keys are locked at a time.
+ * With F processes, a sleep of S and K keys, the test takes at least F times S: each process sleeps K times, and at
+ * most K processes sleep at a time.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,10 +21,10 @@ const option = (alias: string, initial: string, description: string) =>
   ({ type: 'string', alias, default: initial, description }) as const;
 
 const argumentsOf = {
-  forks: option('f', '30', 'How many processes to fork'),
+  forks: option('f', '30', 'Number of processes'),
   tries: option('t', '10', 'Failures after which a key is given up'),
   sleep: option('s', '2', 'Seconds for which a lock is held'),
-  keys: option('k', '5', 'How many keys each process visits'),
+  keys: option('k', '5', 'Number of keys that each process visits'),
 };
 
 const progressMilliseconds = 5_000;
@@ -70,7 +70,7 @@ interface Size {
 }
 
 async function stress({ forks, tries, sleepMilliseconds, keys }: Size): Promise<void> {
-  // The locks of this test live as long.
+  // The server must be up for longer than the locks of this test live.
   const { address } = await startServer(console.log, (2 * sleepMilliseconds) / 1_000);
   const orders: Orders = { address, tries, sleepMilliseconds, keys };
   const reports = new Array<Report>(forks).fill({ succeeded: 0, failures: 0, givenUp: 0 });
@@ -85,7 +85,7 @@ async function stress({ forks, tries, sleepMilliseconds, keys }: Size): Promise<
   const progress = setInterval(() => {
     const { succeeded, failures } = total();
     console.log(
-      `${elapsed()} gone, ${least} at least: ${succeeded} of ${forks * keys} Ok, ${counted(failures, 'failure')}`,
+      `${elapsed()} elapsed, at least ${least} in total: ${succeeded} of ${forks * keys} Ok, ${counted(failures, 'failure')}`,
     );
   }, progressMilliseconds);
 

@@ -17,8 +17,8 @@ export interface LockClient<Held = unknown> {
 
 export interface LockSubject extends Subject {
   /**
-   * Imports only the library, so that a cell's process loads no other subject. What it keeps on the server beside the
-   * keys (queues, channels) is that of the namespace: other subjects are alive on the same server.
+   * Imports only the library, so that a cell's process loads no other subject. Everything on the server beside the keys
+   * (queues, channels) has the namespace as prefix, because other subjects use the same server.
    */
   connect(address: Address, namespace: string): Promise<LockClient>;
 }
@@ -34,7 +34,7 @@ export type Test = 'test-1' | 'test-2';
 
 /** A subject in another language, whose own program does the document's tests. */
 export interface ForeignSubject extends Subject {
-  /** Why it cannot run here, if so. */
+  /** Why it cannot run here; undefined if it can. */
   whatIsLacking(): string | undefined;
   start(test: Test, address: Address, namespace: string): ForeignProgram;
 }

@@ -191,7 +191,7 @@ const load: Beside = {
   about: 'Commands that the server executes for one turn; each command inside a script counts.',
 };
 
-/** These have nothing to show beside a time: the floor does not lock on the server. */
+/** Subjects without figures beside the time: the floor does not lock on the server. */
 const without = [handOverInProcess, ...olderVersions].map(({ name }) => name);
 
 /** Rows beside the main ones of a cell, as one matrix. */

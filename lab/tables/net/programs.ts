@@ -27,7 +27,7 @@ export const programs: readonly string[] = [load, ...Object.values(programOf)];
 
 export function programNamed(subject: string): string {
   const program = programOf[subject];
-  if (program === undefined) throw new Error(`no program is that of ${subject}`);
+  if (program === undefined) throw new Error(`subject ${subject} has no program`);
   return program;
 }
 

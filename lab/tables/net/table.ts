@@ -1,6 +1,6 @@
 /**
  * The table `net`: input and output on a runtime: throughput, tail latency, processor time and context switches; also
- * while a task blocks its worker, and at half load.
+ * at fixed rates of requests, and while a task blocks its worker.
  */
 import { startServer } from '../../harness/redis-server.js';
 import type { Table } from '../../harness/table.js';

@@ -166,11 +166,11 @@ function measured(work: Work, setting: Setting = {}): Measured {
   const isClosedLoop = rate === undefined;
   const cell: NativeCell = {
     id: name,
-    // By hand there is no other task that could block its one thread, and it waits for every single answer.
+    // The hand-written server has no other task that could block its one thread.
     subjects: isOneThread
       ? both
       : work.subjects.filter((subject) => subject !== byHand.name || (isClosedLoop && !isBlocked)),
-    // At a rate, one request in a hundred must be several.
+    // At a rate, a slice must be long enough that several requests exceed the 99th percentile.
     sliceMilliseconds: isClosedLoop ? 60 : 300,
     turns: isClosedLoop ? 8 : 4,
     expectedMilliseconds: 250,
@@ -190,7 +190,7 @@ function measured(work: Work, setting: Setting = {}): Measured {
   const rows = measures
     .filter(({ measure }) => isClosedLoop || measure !== 'rate')
     .map((line): Row => ({ ...line, row: rowName(name, line), cell: name, about }));
-  // The first row of a cell is its main one; the price of a rate or a latency is shown as large.
+  // Beside its main row a cell shows the cost of the rate or the latency: processor time and context switches.
   const isShown = ({ measure }: Row) =>
     measure === (isClosedLoop ? 'rate' : 'p99') ||
     measure === 'processor' ||

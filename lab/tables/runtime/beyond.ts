@@ -1,5 +1,5 @@
 /**
- * What the document leaves out: a server at part load, how fast an idle runtime wakes, when a task runs whose
+ * What the document leaves out: a server at part load, the wake-up time of an idle runtime, the delay of a task whose
  * neighbours block or compute, the overhead of fork and join, the memory of tasks and channels, registered timers, and
  * their accuracy. All with each runtime's own channels.
  */
@@ -64,7 +64,7 @@ function server(jobs: number, condition: Condition): Measured {
         measure: processorMeasure,
         unit: 'µs',
         about:
-          'An open loop on two workers: a job is due at a random time, is received from a channel by one of 1,000 tasks, computes for 20 to 200 µs, takes a lock, sleeps for 1 to 5 ms and is sent on. The processor time of all threads, with the one that sends the jobs. The floor is the computing alone.',
+          'An open loop on two workers: jobs are due at random times. One of 1,000 tasks receives a job from its channel, computes for 20 to 200 µs, takes a lock, sleeps for 1 to 5 ms and sends the job on. The processor time is that of all threads, with the one that sends the jobs. The floor is the computation alone.',
       },
       ...spread(
         `${row}: latency`,
@@ -77,7 +77,7 @@ function server(jobs: number, condition: Condition): Measured {
         unit: 'per job',
         subjects: ofRuntimes,
         matrix: columnOf(title('Context switches'), 'per job'),
-        about: 'Of all threads.',
+        about: 'The context switches of all threads for one job.',
       },
     ],
     {
@@ -118,7 +118,7 @@ function forkAndJoin(by: 'block_on' | 'task' | 'idle', tasks: number, micros: nu
         unit: 'µs',
         subjects: ofRuntimes,
         matrix: matrix('Processor time of fork and join'),
-        about: 'The share of the time of all cores, for all threads.',
+        about: 'The processor time of all threads for the same turn.',
       },
     ],
     { floor: { subject: workAlone, test: `fork_join/${tasks}x${micros}` } },
@@ -132,7 +132,7 @@ const perChannel = (kind: string, measure: string, words: string): Line => ({
   about: `Process memory per channel, for 20,000 ${words}, with both ends.`,
 });
 
-/** Memory that a process has used once stays with its allocator. */
+/** A second sample would reuse the memory that stays with the allocator. */
 const wholeMemory = 'Each sample of memory needs a new process.';
 
 function cancelled(tasks: number, about: string): Measured {
@@ -183,13 +183,13 @@ export const beyondTheDocument: readonly Measured[] = [
         measure: 'switches',
         unit: 'per second',
         about:
-          'Of all threads, on a worker per core, while nothing else runs. The task needs ten wake-ups a second.',
+          'The context switches of all threads, on a worker per core, while nothing else runs. The task needs ten wake-ups a second.',
       },
       {
         row: 'a task that wakes every 100 ms: processor time',
         measure: processorMeasure,
         unit: 'µs',
-        about: 'The same: the share of the time of all cores per second.',
+        about: 'The processor time of all threads per second, for the same task.',
       },
     ],
     { sliceMilliseconds: 400, expectedMilliseconds: 150 },
@@ -218,7 +218,7 @@ export const beyondTheDocument: readonly Measured[] = [
     spread(
       'sleep(5 ms) beside two tasks that compute',
       'ms',
-      'On two workers, while two tasks compute for 5 ms and yield in a loop: how late a third one wakes.',
+      'Two tasks on two workers compute for 5 ms and yield, in a loop: the delay with which a third one wakes.',
     ),
     { sliceMilliseconds: 100 },
   ),
@@ -228,7 +228,7 @@ export const beyondTheDocument: readonly Measured[] = [
       measure: 'median',
       unit: 'ms',
       about:
-        '64 tasks on 4 workers, three of which block their threads until all others have run, or for 100 ms: the longest wait of any other task to begin.',
+        '64 tasks on 4 workers. Three of the tasks block their threads until all others have run, or for 100 ms. The longest time until another task began.',
     },
   ]),
   cancelled(

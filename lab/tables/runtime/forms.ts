@@ -1,6 +1,7 @@
 /**
- * The cells of the document's tests. As published, all runtimes have the same channels. Natively, each has its own, is
- * built as its documentation says, and has a worker for each core where the document has more than two workers.
+ * The cells of the document's tests. In the form `published` all runtimes have the same channels. In the form `native`
+ * each has its own, is built as its documentation says, and has one worker per core where the document has more than
+ * two.
  *
  * Invariant: a cell, its row and its command agree on the test's name.
  */
@@ -32,7 +33,7 @@ export function inForm(form: Form, described: Test): Measured {
     id: row,
     ...cellOf(form, name, form === 'native' ? described.floor : undefined),
     sliceMilliseconds: 12,
-    // The headline is the mean over all tests.
+    // Few, because only the mean over all tests must be certain.
     ...(form === 'published' ? { turns: 3 } : {}),
     expectedMilliseconds: 70,
   };
@@ -79,6 +80,6 @@ function processorRow(form: Form, row: string, { suite, test }: Test): Row {
     better: 'lower',
     subjects: runtimes.map(({ name }) => name),
     matrix: matrixOf(`Processor time, with ${titles[form]}`, { suite, test, unit: 'µs' }),
-    about: 'The share of the time of all cores, for all threads.',
+    about: 'The processor time of all threads for the same turn.',
   };
 }

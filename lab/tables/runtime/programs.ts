@@ -33,7 +33,7 @@ export function cellOf(
 ): Pick<NativeCell, 'subjects' | 'command' | 'limitMilliseconds'> {
   return {
     subjects: [...runtimes.map(({ name }) => name), ...(floor ? [floor.subject] : [])],
-    // The longest turn takes a second; a test that has not ended by then hangs.
+    // The longest turn takes a second, so a program without an answer after this time hangs.
     limitMilliseconds: 10_000,
     command: (subject) =>
       subject === floor?.subject

@@ -14,9 +14,9 @@ export interface Test {
   readonly published?: readonly [nio: number, tokio: number];
   /** The document's number of workers, if more than two. */
   readonly workers?: number;
-  /** One thread does the work, in all forms. */
+  /** Whether one thread does the work, in both forms. */
   readonly isOneThread?: boolean;
-  /** Measured only as published: natively it would repeat another test. */
+  /** Whether it is measured only as published, because natively it would repeat another test. */
   readonly isOnlyPublished?: boolean;
   readonly floor?: Floor;
   readonly about: string;

@@ -20,12 +20,12 @@ export interface PermitForm<Library = unknown, Semaphore = unknown, Permit = unk
   createWithTimeout?(library: Library, limit: number, milliseconds: number): Semaphore;
   /** For a library whose own time limit on waiting is set by each call. */
   acquireWithTimeout?(semaphore: Semaphore, milliseconds: number): Promise<Permit>;
-  /** What the published document calls instead of the above. */
+  /** The call that the published document uses instead. */
   readonly asPublished?: {
     create?(library: Library): Semaphore;
     release?(semaphore: Semaphore, permit: Permit): void;
   };
-  /** Floors without a limit only: admits the first `limit` waiters. */
+  /** Only for floors without a limit: admits the first `limit` waiters. */
   open?(semaphore: Semaphore, limit: number): void;
 }
 

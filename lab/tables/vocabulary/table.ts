@@ -113,7 +113,7 @@ const limiterRows: readonly Row[] = [
     unit: '% of what the rule allows',
     better: 'higher',
     about:
-      '100 in 250 ms, with 999 jobs at once 20 ms before the first 250 ms end. A limiter that starts more than 100 in any 250 ms fails.',
+      '100 in 250 ms, with 999 jobs at once 20 ms before the first 250 ms end. A limiter that starts more than 100 in any 250 ms, three times in a row, fails.',
   },
   {
     row: 'rate obeyed: processor time',

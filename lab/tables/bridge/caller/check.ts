@@ -47,7 +47,7 @@ export function payloadCheck(payload: Payload): Check {
   return (answer) => {
     const right = first ? wholeCheck(answer, length) : endCheck(answer, length);
     first = false;
-    if (!right) throw new Error(`answered ${payload} that is not as it was sent`);
+    if (!right) throw new Error(`answered other ${payload} than the host sent`);
   };
 }
 

@@ -1,4 +1,4 @@
-/** The orders to the calling thread, and its answers. Both cross between threads. */
+/** Orders to the calling thread, and its answers. Both are messages between threads. */
 import type { Work } from '../work.js';
 
 export interface Order {
@@ -9,7 +9,7 @@ export interface Order {
 export interface Found {
   /** By measure: calls per second; for single calls microseconds; for frames milliseconds. */
   readonly samples: Readonly<Record<string, number>>;
-  /** The number of all calls, also those that were not timed. */
+  /** The number of all calls, including those that were not timed. */
   readonly calls: number;
 }
 

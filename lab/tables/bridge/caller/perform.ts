@@ -1,8 +1,8 @@
 /**
  * Executes one order in the calling thread: loops over many calls, timed as a whole.
  *
- * Invariant: the clock is read once per 0.1 ms, not per call. Single calls are the exception: two readings cost 0.1
- * µs, and in a browser the clock moves in steps of 5 µs, which a 99th percentile can bear.
+ * Invariant: a loop reads the clock about once per 0.1 ms, not per call. Only single calls are timed each, for their
+ * 99th percentile, which the browser's clock step of 5 µs does not distort much.
  */
 import { mean, quantile, sampleStandardDeviation } from 'simple-statistics';
 import { textOf } from '../host/functions.js';
@@ -18,12 +18,12 @@ type Stretch = (calls: number) => number | Promise<number>;
 
 /** Short, because the next stretch may take a thousand times longer if a busy process takes the other core. */
 const stretchMilliseconds = 0.1;
-/** A browser's, in milliseconds. */
+/** The step of a browser's clock, in milliseconds. */
 const clockStep = 0.005;
 const mostSingleCalls = 100_000;
-/** The calls of this time are not timed: the threads have slept since the last order. */
+/** Calls are not timed in this time: the threads have slept since the last order. */
 const leadMilliseconds = 5;
-/** Of a normal distribution, for an interval of 95 %. */
+/** The half-width of a 95 % interval, in standard errors of a normal distribution. */
 const standardErrors = 1.96;
 
 /** The document's other columns. */
@@ -97,7 +97,7 @@ function oneAfterTheOther(call: Call, check: Check): Stretch {
   };
 }
 
-/** Each lane makes its next call when its last one is answered. */
+/** Makes calls in lanes: each lane makes its next call when its last one is answered. */
 function together(call: Call, check: Check): Stretch {
   const turnsPerStretch = 16;
   return async (calls) => {
@@ -176,7 +176,7 @@ async function single(
     last = performance.now();
     microseconds.push(1_000 * (last - startedAt));
   } while (last < ends && microseconds.length < mostSingleCalls);
-  // What is faster than the clock's step takes a step, because a ratio to 0 is none.
+  // A time below the clock's step counts as one step, because no ratio can be taken to 0.
   const p99 = quantile(microseconds, 0.99) || 1_000 * clockStep;
   return { samples: { p99 }, calls: microseconds.length };
 }

@@ -1,6 +1,6 @@
 /**
- * A cell of this table: one subject on one platform, a slice for each work in each condition. Each condition has a new
- * worker, so that nothing learnt in one carries over to the next.
+ * A cell of this table: one subject on one platform, with a slice for each work in each condition. Each condition has a
+ * new worker, so that nothing learnt in one carries over to the next.
  */
 import { type Condition, conditions } from '../../../harness/condition.js';
 import { millisecondsBetween, readProcessorTime } from '../../../harness/processor-time.js';
@@ -14,14 +14,14 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import type { Work } from '../work.js';
 import { openSessions, type Sessions } from './sessions.js';
 
-/** The code that all works of a session share is compiled. */
+/** The time in which the engine compiles the code that all works of a session share. */
 const warmUpMilliseconds = 100;
 const workWarmUpMilliseconds = 15;
 
 interface Described extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds'> {
   readonly platform: Platform;
   readonly works: readonly Work[];
-  /** Default: all that do its works. */
+  /** Default: all subjects that do one of the works. */
   readonly subjects?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function measureName(condition: Condition, measure: string): string {
   return `${condition} ${measure}`;
 }
 
-/** The work by which a subject does a work, itself or another. */
+/** Returns the work that a subject does for this one: the same, or another that replaces it. */
 function wayOf({ does, doneBy = {} }: BridgeSubject, work: Work): Work | undefined {
   return does.includes(work) ? work : doneBy[work];
 }

@@ -10,7 +10,7 @@ import { subjectNamed } from '../subjects/index.js';
 
 export interface Sessions {
   open(): Promise<{ run(order: Order): Promise<Found> }>;
-  /** Whose processor time is that of the calls. */
+  /** The processes whose processor time counts for the calls. */
   processes(): readonly number[];
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export default [
   memoryPingPong({
     name: 'two workers, polling',
     wait: 'spin',
-    note: 'A number to another worker and back; both wait awake and keep a core busy.',
+    note: 'A number to another worker and back; both spin while they wait, each on a core.',
   }),
   memoryPingPong({
     name: 'two workers, Atomics.wait',

@@ -5,7 +5,7 @@ const subject: BridgeSubject = {
   name: 'coincident',
   role: 'peer',
   package: 'coincident',
-  note: 'Functions of the host as members of its proxy. Waits awake: a blocked worker spins for the whole call.',
+  note: 'Functions of the host as members of its proxy. A blocked worker spins for the whole call.',
   platforms: ['Chromium'],
   does: [...calls, 'async function', ...payloadNames],
   doneBy: { 'batch of 8': 'call' },

@@ -7,8 +7,7 @@
  *
  * Two things differ from the document. Its host is not published; this one checks the word again before it waits for
  * the next change, or it could miss one. Its worker does not check the word when it is woken, so a wake-up for the
- * previous call ends the next call early, with the previous answer, about once in ten thousand calls. This worker
- * checks.
+ * previous call can end the next call early, with the previous answer. This worker checks.
  */
 import type { Rect } from '../host/functions.js';
 import type { BridgeSubject, Caller, HostPlace, Thread } from '../subject.js';

@@ -38,9 +38,9 @@ const modules: Readonly<Record<string, BridgeSubject | readonly BridgeSubject[]>
 
 export const subjects: readonly BridgeSubject[] = Object.values(modules).flat();
 
-/** No subject can be faster than the function itself; */
+/** The floor of all calls: no subject can be faster than the function itself. */
 export const lowestFloor = functionAlone.name;
-/** nor than this, where both threads have a core and each call crosses alone. */
+/** The floor of single calls where each of the two threads has a core. */
 export const crossingFloor = 'two workers, polling';
 
 export const documentVariants: readonly BridgeSubject[] = document;

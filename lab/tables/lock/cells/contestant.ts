@@ -12,7 +12,7 @@ import { costOf } from './cost.js';
 import { type OnServer, withClient } from './on-server.js';
 
 export interface Contestant {
-  /** Checks with turns that last a round trip, so that one that begins too early is always detected. */
+  /** Checks exclusion with turns that last a round trip, so that a turn that begins too early is always detected. */
   check(): Promise<void>;
   /** Does the test once, or for about this time. The measures begin with the name of the key set. */
   run(keySet: KeySet, milliseconds: number): Promise<Samples>;
@@ -85,7 +85,7 @@ async function runTest2(
   const perTurn = (value: number) => value / turns;
   return samplesOf(keySet, {
     ...written,
-    // Of as many turns as in 5 s.
+    // The processor time of as many turns as in 5 s.
     user: perTurn(cost.user) * written.count,
     system: perTurn(cost.system) * written.count,
     total: perTurn(cost.user + cost.system) * written.count,

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 export interface Cost {
   readonly user: number;
   readonly system: number;
-  /** By the whole server, each command inside a script counting too: no other subject may be at work meanwhile. */
+  /** All commands of the server, including those inside scripts. No other subject may use the server meanwhile. */
   readonly executed: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Several processes with ten tasks each compete for the same keys, where a queue inside one process is not enough. All
- * settings in turn, with the same processes.
+ * Several processes with ten tasks each compete for the same keys, where a queue inside one process is not enough. The
+ * same processes serve all settings in turn.
  */
 import type { Cell } from '../../../harness/table.js';
 import { Processes } from '../processes/processes.js';

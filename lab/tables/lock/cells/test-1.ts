@@ -1,6 +1,6 @@
 /**
- * The document's test 1 as published: in a new process, each key set once, in the document's order. The sum over the key
- * sets compares our mode without local hand-over in a row of its own.
+ * The document's test 1 as published: in a new process, each key set once, in the document's order. A row of its own
+ * compares the sum over the key sets for our mode without local hand-over.
  */
 import { sum } from 'simple-statistics';
 import type { Cell, Samples } from '../../../harness/table.js';
@@ -16,7 +16,7 @@ const cold = {
     withContestant(name, 'test-1', async ({ check, run }) => {
       const runs: Samples[] = [];
       for (const keySet of keySets) runs.push(await run(keySet, 0));
-      // Earlier it would warm up the code.
+      // Not before the test, whose code it would warm up.
       await check();
       const found: Samples = Object.assign({}, ...runs);
       const samples = Object.entries(found).map(([measure, value]) => [measure, [value]]);

@@ -23,7 +23,7 @@ export function nameOf({ keySet, pauseMilliseconds }: Setting): string {
 export interface Orders {
   readonly subject: string;
   readonly address: Address;
-  /** Of the keys. */
+  /** The prefix of the keys. */
   readonly namespace: string;
   /** The path of the file in which the judges of all processes count. */
   readonly tally: string;
@@ -39,7 +39,9 @@ export type Command =
 export interface Report {
   /** Of the measured part. */
   readonly perSecond: number;
-  /** The waits of the turns granted in the measured part and later, in milliseconds: those of starved tasks end later. */
+  /**
+   * In milliseconds, of the turns granted in the measured part and after it, because waits of starved tasks end later.
+   */
   readonly waits: readonly number[];
   /** In the whole run. */
   readonly turns: number;

@@ -6,7 +6,7 @@ import { connectIoredis } from './clients.js';
 const duration = 10_000;
 const pollMilliseconds = 2;
 
-/** Deletes the key if it still has this token. */
+/** Deletes the key only if it still has this token. */
 export const releaseScript = `
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])

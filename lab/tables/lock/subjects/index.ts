@@ -24,12 +24,12 @@ export { foreignSubjects, handOverInProcess };
 
 /** Peers that ask the server at each hand-over, in their fastest settings. */
 const peersAtServer = [publishedAlgorithm, redlockFast, sesamecareFast];
-/** Slower ones, which would make the headline wait. */
+/** Slower peers, for which the headline would have to wait. */
 const slowPeers = [handMade, redisSemaphoreFast, redlockUniversal, simpleRedisMutex];
 const peersWithDefaults = [redlock, redisSemaphore];
 const floors = [handOverInProcess, roundTrip];
 
-/** The document's test 1. */
+/** The subjects of the document's test 1. */
 export const test1Subjects: readonly Subject[] = [
   ...[local, strict, pure],
   ...foreignSubjects,
@@ -37,7 +37,7 @@ export const test1Subjects: readonly Subject[] = [
   ...floors,
 ];
 
-/** The same without a queue in the process. */
+/** The subjects of test 1 without a queue in the process. */
 export const atServerSubjects = [strict, ...peersAtServer, roundTrip];
 
 export const warmSubjects = [
@@ -46,10 +46,10 @@ export const warmSubjects = [
   ...floors,
 ];
 
-/** Peers of the longer cells; the others do as in test 1. */
+/** The peers of the longer cells, in which the other peers behave as in test 1. */
 const fewPeers = [localQueue, publishedAlgorithm, handMade, redlockFast, redisSemaphoreFast];
 
-/** The document's test 2. */
+/** The subjects of the document's test 2. */
 export const test2Subjects: readonly Subject[] = [
   ...[local, strict],
   ...foreignSubjects,

@@ -7,10 +7,10 @@ import { releaseScript } from './hand-made.js';
 
 const duration = 10_000;
 const pollMilliseconds = 2;
-/** For so long the tasks of this process hand a key over before another process may have it. */
+/** The tasks of this process keep a key among themselves for this time before another process may have it. */
 const keepMilliseconds = 5;
 
-/** A key: its queue in this process, and its lock on the server while this process has that. */
+/** A key: its queue in this process, and the token of its lock while this process holds that on the server. */
 interface Key {
   readonly name: string;
   readonly mutex: Mutex;
@@ -46,7 +46,7 @@ export default defineSubject({
       key.keepUntil = performance.now() + keepMilliseconds;
     }
 
-    /** The caller has the key's mutex. */
+    /** The caller must hold the key's mutex. */
     async function unlockOnServer(key: Key): Promise<void> {
       const { token } = key;
       if (token === undefined || (waiting > 0 && performance.now() < key.keepUntil)) return;
@@ -54,7 +54,7 @@ export default defineSubject({
       await redis.evalsha(sha, 1, key.name, token);
     }
 
-    /** Unlocks the keys that no task has, until there are none: another process may wait for them. */
+    /** Unlocks the keys that no task holds, because another process may wait for them; repeats until none is left. */
     async function sweep(): Promise<void> {
       clearTimeout(timer);
       timer = undefined;

@@ -42,9 +42,8 @@ interface Waiter {
 }
 
 /**
- * The algorithm of the published document's own library in TypeScript: all keys at once by MSETNX, and one channel for
- * all, on which an unlock publishes its keys. For each key the process wakes its first waiter, which tries again and
- * may fail.
+ * The algorithm of the published document's own library in TypeScript: MSETNX takes all keys at once, and each unlock
+ * publishes its keys on one channel. For each key the process wakes its first waiter, which tries again and may fail.
  */
 export default defineSubject({
   name: 'the published algorithm',

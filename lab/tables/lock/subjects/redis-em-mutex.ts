@@ -1,6 +1,6 @@
 /**
- * The published document's own library, in Ruby, if installed: `make ruby` installs it. Its program does both tests
- * itself, on the given server. Of its older versions the document's figures are shown.
+ * The published document's own library, in Ruby; `make ruby` installs it. A Ruby program of this lab does both tests on
+ * the given server. For its older versions the report shows only the document's figures.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -39,7 +39,7 @@ function withVersion(version: string): ForeignSubject {
     role: 'peer',
     whatIsLacking: () => 'an older version, with its published figures only',
     start() {
-      throw new Error(`redis-em-mutex ${version} is not run`);
+      throw new Error(`redis-em-mutex ${version} has only published figures`);
     },
   };
 }

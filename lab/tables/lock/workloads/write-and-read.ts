@@ -5,8 +5,8 @@
  * Each task has its own delay of 1.01 to 2.00 ms. Node's timers round it down to whole milliseconds, which changes
  * nothing here: with 100 tasks there are always waiters.
  *
- * The document's time is 5 s. A shorter one is scaled to it: the turns that end within it count in proportion, the last
- * turn of each task as it is.
+ * The document's time is 5 s. A shorter run is scaled to it: the turns that end within its time count in proportion,
+ * and the last turn of each task counts unscaled.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';

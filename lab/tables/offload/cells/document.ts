@@ -55,7 +55,7 @@ export const documentCell: MeasuredCell = {
 export const wholeDocumentCell: MeasuredCell = {
   id: 'document, 250 requests',
   subjects: namesOf([sync, async, ...defaultPools, native]),
-  whole: 'its times are those of 250 requests in a row',
+  whole: 'the times are those of 250 requests in a row',
   expectedMilliseconds: 8_000,
   limitMilliseconds: 90_000,
   measure: (name) =>
@@ -82,7 +82,7 @@ const published: Readonly<Record<ReportLine, Pair>> = {
   'Transfer rate': [2.78, 6.38],
 };
 
-/** The document's Connection Times: sync, async, by column. */
+/** The document's Connection Times: for sync and async, by column. */
 const publishedTimes: Readonly<
   Record<(typeof connectionLines)[number], readonly [readonly number[], readonly number[]]>
 > = {
@@ -113,7 +113,7 @@ const headlineRow: Row = {
   unit: reportLines[rate],
   better: 'higher',
   published: bySubject(published[rate]),
-  about: `An Express route hashes a password with bcrypt at cost ${cost}; ab keeps ${concurrency} requests waiting. Two cores cannot hash more than twice as much as one.`,
+  about: `An Express route hashes a password with bcrypt at cost ${cost}; ab keeps ${concurrency} requests waiting. Two cores hash at most twice as much as one.`,
 };
 
 export const documentRows: readonly Row[] = [

@@ -29,7 +29,7 @@ const otherLoads: readonly Load[] = (['quiet', 'all cores busy'] as const).flatM
 ]);
 
 const coldMeasure = 'cold';
-/** poolifier's end sometimes never settles. */
+/** The promise of poolifier's end sometimes never settles. */
 const mostEndingMilliseconds = 500;
 
 export const emptyHeadlineCell = emptyCell('an empty task', [headlineLoad]);
@@ -92,7 +92,7 @@ function emptyCell(id: string, loads: readonly Load[]): MeasuredCell {
     expectedMilliseconds: 300 + 100 * loads.length,
     async measure(name, lab) {
       const subject = poolNamed(name);
-      // First, before anything of the library is loaded.
+      // Before anything of the library is loaded.
       const samples = lab.isWanted(coldMeasure)
         ? { [coldMeasure]: [await firstResult(subject)] }
         : {};

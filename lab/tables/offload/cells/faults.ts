@@ -9,7 +9,7 @@ export const faultNames = Object.keys(faults);
 
 const program = fileURLToPath(new URL('../faults/process.js', import.meta.url));
 const limitMilliseconds = 8_000;
-/** The number of concurrent faults; they mostly wait. */
+/** The number of faults tried at once; they mostly wait. */
 const atOnce = 3;
 
 export const faultsCell: MeasuredCell = {

@@ -2,9 +2,9 @@
  * Light requests to a server that hashes passwords: their latency, and the number of passwords hashed meanwhile, on
  * an otherwise idle machine and beside other programs that keep every core busy.
  *
- * Threads with a lower priority give way to every other program, not only to the server's main thread: on a busy
- * machine they hash little. The programs run in the server's session, as in a container, because the system does not
- * compare priorities across sessions. They are stopped between the slices.
+ * Threads with a lower priority give way to every other program, not only to the server's main thread, so on a busy
+ * machine they hash little. The other programs run in the server's session, as in a container, because the system does
+ * not compare priorities across sessions. They are stopped between the slices.
  */
 import { quantile } from 'simple-statistics';
 import { begin } from '../../../harness/condition.js';
@@ -20,7 +20,7 @@ import pointsman from '../subjects/pointsman.js';
 /** A quarter of the document's work, so that a slice is short. */
 const cost = 8;
 const situations = ['quiet', 'beside other programs'] as const;
-/** Half as many beside other programs, which get half of the cores. */
+/** Half as many requests beside other programs, which take half of the processor time. */
 const loads = {
   quiet: { requests: 40, concurrency: 20, bytes: hashBytes },
   'beside other programs': { requests: 20, concurrency: 20, bytes: hashBytes },
@@ -28,7 +28,7 @@ const loads = {
 
 export const lightCell: MeasuredCell = {
   id: 'light requests',
-  // The other pools do the same with threads of the same priority.
+  // The other pools would only repeat this, with threads of the same priority.
   subjects: namesOf([sync, async, pointsman, piscina, ...politePools]),
   sliceMilliseconds: 500,
   expectedMilliseconds: 1_500,

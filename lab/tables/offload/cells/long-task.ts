@@ -1,6 +1,8 @@
 /**
- * One long task after the other occupies a thread, and short ones arrive every 2 ms. Invariant: they arrive independently
- * of the answers, so that a pool that puts short tasks behind the long one is not spared further ones.
+ * One long task after the other occupies a thread, and short tasks arrive every 2 ms.
+ *
+ * Invariant: short tasks arrive independently of the answers, so a pool that queues them behind the long one gets as
+ * many as the others.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -80,7 +82,7 @@ async function mixed(pool: OpenPool, condition: Condition, milliseconds: number)
   };
 }
 
-/** From the call of a task to its checked result, in milliseconds. */
+/** Returns the milliseconds from the call of a task to its checked result. */
 async function timed(pool: OpenPool, microseconds: number): Promise<number> {
   const turns = turnsIn(microseconds);
   const startedAt = performance.now();

@@ -2,8 +2,8 @@
  * Tasks that take time, on a thread for each core: some compute, some also await, as most tasks that read something do,
  * and some block their thread.
  *
- * Invariant: a task that computes is a number of turns, not a time, so that two threads on one core do not seem to do it
- * twice as fast; the number is the same for every subject.
+ * Invariant: a task that computes has a fixed number of turns, the same for every subject, and not a fixed time.
+ * Otherwise two threads on one core would seem to do it twice as fast.
  */
 import { availableParallelism } from 'node:os';
 import { type Condition, conditionWords } from '../../../harness/condition.js';
@@ -21,7 +21,7 @@ import { turnsIn } from '../workloads/turns.js';
 interface Work {
   readonly words: string;
   readonly task: TaskName;
-  /** Of a task that blocks it is the time, of others about the time. */
+  /** The time of a task that blocks; about the time of a task that computes. */
   readonly microseconds: number;
 }
 

@@ -8,7 +8,7 @@ import { hashOf } from './hashing.js';
 
 export interface Report {
   readonly port: number;
-  /** Of all its threads so far. */
+  /** The processor time of all its threads so far. */
   readonly usedMicroseconds: number;
 }
 

@@ -11,9 +11,9 @@ import type { Report } from './server.js';
 const program = fileURLToPath(new URL('./server.js', import.meta.url));
 
 export interface RunningServer {
-  /** Of the route that hashes. */
+  /** The URL of the route that hashes. */
   readonly hashUrl: string;
-  /** Of the light request. */
+  /** The URL of the light request. */
   readonly pingUrl: string;
   /** The processor time that it has used, with all its threads. */
   usedMicroseconds(): Promise<number>;

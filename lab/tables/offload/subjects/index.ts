@@ -18,7 +18,7 @@ import workerpool from './workerpool.js';
 
 export { barePostMessage };
 
-/** In the documented defaults and in the fastest documented setting; and messages without a pool. */
+/** Each pool in its documented defaults and in its fastest documented setting; and messages without a pool. */
 export const pools: readonly PoolSubject[] = [
   pointsman,
   piscina,
@@ -30,13 +30,13 @@ export const pools: readonly PoolSubject[] = [
   barePostMessage,
 ];
 
-/** Each in its fastest documented setting, and the most popular one with its defaults. */
+/** Each pool in its fastest documented setting, and piscina with its defaults too. */
 export const bestPools = pools.filter((pool) => pool !== tinypool);
 
-/** For threads that compete with the main thread for a core: theirs have a lower priority. */
+/** Pools whose threads have a lower priority than the main thread. */
 export const politePools: readonly PoolSubject[] = [pointsmanNice, piscinaNice];
 
-/** In their documented defaults. */
+/** Each pool in its documented defaults. */
 export const defaultPools: readonly PoolSubject[] = [
   pointsman,
   piscina,
@@ -59,7 +59,7 @@ export function poolNamed(name: string): PoolSubject {
   return found;
 }
 
-/** Their figures show the effect of a priority, but the other pools do not have one. */
+/** Keeps pools of a lower priority from being the best peer, because the other pools do not have one. */
 export function unequalIfPolite(name: string): { readonly unequal?: string } {
   const isPolite = politePools.some((pool) => pool.name === name);
   return isPolite ? { unequal: 'its threads have a lower priority' } : {};

@@ -12,7 +12,7 @@ export function echo<Value>(value: Value): Value {
   return value;
 }
 
-/** Passes on the memory itself, not a copy. */
+/** Transfers the memory and does not copy it. */
 export const shared = echo<SharedArrayBuffer>;
 
 /** A fixed amount of work on any machine: the result depends on every turn, so none can be optimised away. */

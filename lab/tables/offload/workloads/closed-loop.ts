@@ -1,8 +1,8 @@
 /**
  * Tasks in a closed loop: a fixed number in flight, each followed by the next.
  *
- * Invariant: a slice is a number of tasks, all answered and checked, over their total time. It is at least `rounds` times
- * the number in flight, so filling and draining the pool count little.
+ * Invariant: a slice times a number of tasks, all answered and checked. The number is at least `rounds` times that in
+ * flight, so that filling and draining the pool count little.
  */
 import type { Condition } from '../../../harness/condition.js';
 import { processorTimeOf } from '../../../harness/sample.js';
@@ -16,7 +16,7 @@ export interface Lane {
 }
 
 export interface Loop {
-  /** The measure of its tasks per second; `processorTimeOf` it is that of the microseconds of a task. */
+  /** The measure of its tasks per second. `processorTimeOf` it is the measure of a task's processor time. */
   readonly measure: string;
   readonly condition: Condition;
   readonly lanes: readonly Lane[];
@@ -66,7 +66,7 @@ export function sliceOf({ measure, condition, lanes }: Loop): Slice {
   };
 }
 
-/** Of this process with all its threads so far. */
+/** Returns the processor time of this process so far, with all its threads. */
 function usedMicroseconds(): number {
   const { user, system } = process.cpuUsage();
   return user + system;

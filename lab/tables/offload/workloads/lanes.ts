@@ -48,7 +48,7 @@ const moved: LaneMaker = (pool) => {
     },
     check(answer) {
       if (!(answer instanceof ArrayBuffer)) throw new Error('answered no buffer');
-      if (bytes.byteLength !== 0) throw new Error('copied a buffer that was to be transferred');
+      if (bytes.byteLength !== 0) throw new Error('copied a buffer instead of transferring it');
       bytes = new Uint8Array(answer);
       checkBytes(bytes, megabyte, mark);
     },

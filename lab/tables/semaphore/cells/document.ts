@@ -1,8 +1,8 @@
 /**
  * The document's own work: workerd, 50 connections, and requests each of which must be answered with the count 5,000.
  *
- * The document warms every subject up on one route of one server. Here each subject has its own server, which also
- * gets the warm-up. The compatibility date is the document's.
+ * The document warms up every subject on one route of one server. Here each burst, and each run of 1,000 requests, goes
+ * to a new server that has been warmed up. The compatibility date is the document's.
  */
 import { millisecondsBetween, readProcessorTime } from '../../../harness/processor-time.js';
 import { processorTimeOf } from '../../../harness/sample.js';
@@ -13,7 +13,7 @@ import { type Compatibility, type Server, serve } from '../worker/workerd.js';
 const count = '5000';
 const connections = 50;
 const warmUp: Load = { requests: 100, connections };
-/** Enough requests that opening the connections, which the document does once in 1,000 requests, is a small part. */
+/** Enough requests that opening the connections, which the document does once per 1,000, takes a small part. */
 const burst: Load = { requests: 200, connections };
 const run: Load = { requests: 1_000, connections };
 const compatibility: Compatibility = { date: '2024-06-14' };
@@ -100,7 +100,7 @@ async function withWarmServer<Result>(
   }
 }
 
-/** How the first answer is wrong, if it is. */
+/** Returns how the first answer is wrong; undefined if it is right. */
 async function failureOf(subject: string): Promise<string | undefined> {
   const server = await serve('document', subject, compatibility);
   const first = await ask(server).finally(() => server.stop());

@@ -23,7 +23,7 @@ export interface InProcess<Form> {
   /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: SemaphoreSubject): Form | undefined;
   enter(form: Form, library: unknown, limit: number): Enter;
-  /** By measure. */
+  /** The workloads, by measure. */
   readonly workloads: Readonly<Record<string, (form: Form, library: unknown) => Workload>>;
 }
 

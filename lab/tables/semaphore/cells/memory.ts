@@ -1,6 +1,6 @@
 /**
- * The memory of a queued waiter: the heap with 10,000 promises of `acquire` that wait behind one holder, without it, by
- * their number. The array that keeps the promises is there before.
+ * The memory of a queued waiter: the growth of the heap by 10,000 promises of `acquire` that wait behind one holder,
+ * divided by their number. The array that keeps the promises is allocated before.
  */
 import { heapInUse } from '../../../harness/heap.js';
 import type { MeasuredCell } from '../../../harness/table.js';
@@ -22,7 +22,7 @@ export const memoryCell: MeasuredCell = {
     const { permits, load } = subjectNamed(name);
     if (permits === undefined) throw new Error(`cell memory: ${name} has no permits`);
     const library = await load();
-    // Compiles the code, and grows memory that stays anyway.
+    // Compiles the code, and allocates what the engine keeps.
     await bytesPerWaiter(permits, library);
     const samples: number[] = [];
     while (samples.length < 3) samples.push(await bytesPerWaiter(permits, library));

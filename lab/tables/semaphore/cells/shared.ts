@@ -1,7 +1,7 @@
 /**
- * A semaphore of 1 that the requests of one worker share, held over `scheduler.wait(3)` while 20 requests arrive at
- * once. A runtime that lets no request act for another answers a request whose waiter it considers hung with HTTP 500
- * within moments; an answered request has waited and had its turn.
+ * A semaphore of 1 that the requests of one worker share. 20 requests arrive at once, and each holds it over
+ * `scheduler.wait(3)`. A runtime in which one request cannot resume another may consider a waiting request hung and
+ * answer it with HTTP 500. An answer of 200 means that the request has waited and had its turn.
  *
  * A subject that can limit its wait does so, by 10 seconds: with an option of its own, or else with
  * AbortSignal.timeout if it accepts a signal.

@@ -2,7 +2,7 @@
  * One queue of 100,000 behind one holder.
  *
  * A queue whose cost grows with its length takes seconds or minutes for it, in one run of microtasks that no timer can
- * interrupt. Therefore the waiters themselves look at the processor time used, and stop the batch once its pace is too
+ * interrupt. Therefore the waiters themselves check the processor time used, and stop the batch once its pace is too
  * slow to finish within the limit.
  */
 import { expectCount, type Workload } from '../../../harness/workload.js';
@@ -11,7 +11,7 @@ import type { PermitForm } from '../subject.js';
 const waiters = 100_000;
 const between = 1_024;
 const limitSeconds = 2;
-/** What a slow start or one garbage collection may take before the pace counts. */
+/** The time that a slow start or a garbage collection may take before the pace counts. */
 const graceSeconds = 0.3;
 
 export function deepQueue(form: PermitForm, library: unknown): Workload {
@@ -27,7 +27,7 @@ export function deepQueue(form: PermitForm, library: unknown): Workload {
     const seconds = (user + system) / 1e6;
     if (seconds <= graceSeconds + (limitSeconds * done) / waiters) return undefined;
     const soFar = `${done} of ${waiters} ${what} after ${seconds.toFixed(1)} s`;
-    return new Error(`would not be done in ${limitSeconds} s: ${soFar}`);
+    return new Error(`would take longer than ${limitSeconds} s: ${soFar}`);
   }
 
   async function waiter(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A cell that measures its subject in its own process: checks its promises, serves its workloads, then checks for a
- * broken promise that other subjects keep.
+ * A cell that measures its subject in its own process: checks that the subject does the work, serves its workloads,
+ * then checks for a broken promise that other subjects keep.
  */
 import { serveWorkloads } from '../../../harness/sample.js';
 import type { Lab, MeasuredCell, Measurement } from '../../../harness/table.js';
@@ -14,9 +14,9 @@ export interface InProcess<Form> {
   readonly sliceMilliseconds?: number;
   /** The part of a subject that the cell uses; undefined if the subject lacks it. */
   form(subject: VocabularySubject): Form | undefined;
-  /** Throws if the subject does not do the work; not timed. */
+  /** Throws if the subject does not do the work. Not timed. */
   check?(form: Form, library: unknown): Promise<void>;
-  /** Describes a promise that it breaks and others keep, if any; called last. */
+  /** Describes a promise that the subject breaks and others keep; undefined if none. Called last. */
   breaks?(form: Form, library: unknown): Promise<string | undefined>;
   /** By measure. */
   readonly workloads: Readonly<Record<string, (form: Form, library: unknown) => Workload>>;

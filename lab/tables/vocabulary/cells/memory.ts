@@ -7,11 +7,11 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import { missingOf } from './in-process.js';
 
 const most = 10_000;
-/** A smaller amount is lost among the heap's own changes. */
+/** A smaller amount counts as this, because the heap's own changes are as large. */
 const leastBytes = 10;
 const resolved = Promise.resolve();
 
-/** A cell of samples in bytes, which `fill` measures once. */
+/** Returns a cell with samples in bytes, each measured by one call of `fill`. */
 function memoryCell<Form>(
   id: string,
   form: (subject: VocabularySubject) => Form | undefined,
@@ -25,11 +25,12 @@ function memoryCell<Form>(
     async measure(name) {
       const subject = subjectNamed(name);
       const used = form(subject);
-      if (used === undefined) throw new Error(`cell ${id}: ${name} lacks the form that it needs`);
+      if (used === undefined)
+        throw new Error(`cell ${id}: ${name} lacks a form or feature that it needs`);
       const missing = missingOf(subject);
       if (missing) return missing;
       const library = await subject.load();
-      // Compiles the code, and grows memory that stays anyway.
+      // Compiles the code, and allocates what the engine keeps.
       await fill(used, library);
       const bytes: number[] = [];
       while (bytes.length < 3) bytes.push(await fill(used, library));
@@ -39,8 +40,8 @@ function memoryCell<Form>(
 }
 
 /**
- * 10,000 functions behind one that has not ended, and the promises of `run` in an array that was there before. Without
- * the subjects that take long for each function.
+ * 10,000 functions behind one that has not ended, with the promises of `run`. The array that keeps the promises is
+ * allocated before. Subjects that take long for each function are left out.
  */
 export const queuedMemoryCell = memoryCell(
   'memory, queued',

@@ -26,7 +26,7 @@ import { type InProcess, inProcessCell } from './in-process.js';
 
 type ChannelPart = 'pass' | 'burst' | 'iterate';
 
-/** The channel of a subject that supports this capacity and this operation. */
+/** Returns the channel of a subject, if it supports this capacity and this operation. */
 function channelOf(capacity: number, part: ChannelPart) {
   return ({ channel, channelLoops: loops }: VocabularySubject): AnyChannel | undefined => {
     if (loops?.capacities.includes(capacity) && loops[part]) return { loops };
@@ -122,7 +122,7 @@ export const concurrencyCell = limiterCell('concurrency', {
 export const rateCell = limiterCell('rate');
 export const bothCell = limiterCell('both');
 
-/** Without the subjects that take long for each function. */
+/** Leaves out the subjects that take long for each function. */
 export const longQueueCell = inProcessCell<LimiterForm>({
   id: 'limiter, long queue',
   sliceMilliseconds: 100,

@@ -1,6 +1,6 @@
 /**
- * 1,000 jobs for a limiter of 100 in 250 ms, and the judge. The first job starts alone; the others arrive all at once
- * 20 ms before 250 ms have elapsed. A limiter with fixed windows admits 99 of them at once, and 100 more 20 ms later.
+ * 1,000 jobs for a limiter of 100 in 250 ms, and the judge. The first job arrives alone; the others arrive all at once,
+ * 230 ms later. A limiter with fixed windows admits 99 of them at once, and 100 more after 20 ms.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MeasuredCell, Measurement } from '../../../harness/table.js';
@@ -38,7 +38,7 @@ export function obedientCell(rule: 'rate' | 'both'): MeasuredCell {
       });
     };
 
-    // The engine compiles on first use, between the decision and the start.
+    // Compiles the code; otherwise the engine compiles it between the decision and the start.
     const wide = limiter.create(library, { concurrency, rate: { limit: 1_000, per: rate.per } });
     await Promise.all(Array.from({ length: 300 }, () => limiter.run(wide, () => pause(1))));
 
@@ -67,7 +67,7 @@ export function obedientCell(rule: 'rate' | 'both'): MeasuredCell {
     };
   }
 
-  /** A delay between the decision and the start is no violation, so a subject has three attempts. */
+  /** A subject has three attempts, because a delay between the decision and the start is no violation. */
   async function measure(name: string): Promise<Measurement> {
     let found = await measureOnce(name);
     for (let again = 0; again < 2 && !found.ok; again++) found = await measureOnce(name);

@@ -2,7 +2,7 @@ import { bottleneck } from '../bottleneck.js';
 
 export default bottleneck({
   name: 'bottleneck',
-  note: 'Its rate is a reservoir that is refilled in each interval, as its documentation recommends for limits of servers. It gets 20 functions, because each takes 2 ms, or 100 keys.',
+  note: 'Its rate is a reservoir that is refilled in each interval, as its documentation recommends for limits of servers. It gets only 20 functions or 100 keys, because each function takes 2 ms.',
   rateOptions: ({ limit, per }) => ({
     reservoir: limit,
     reservoirRefreshAmount: limit,

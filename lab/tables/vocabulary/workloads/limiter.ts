@@ -8,7 +8,7 @@ import { type Job, judge } from '../obedience.js';
 import type { KeyedForm, LimiterForm, Rate, Rule } from '../subject.js';
 
 const atOnce = 10;
-/** Never reached by one batch of 10,000, so the cost of counting is measured and not a wait. */
+/** One batch of 10,000 never reaches this rate, so the cost of counting is measured and not a wait. */
 const wideRate: Rate = { limit: 20_000, per: 60_000 };
 const narrowRate: Rate = { limit: 20, per: 250 };
 const mostKeys = 10_000;
@@ -52,7 +52,9 @@ export function queued(rule: Rule, mostJobs = 10_000) {
   };
 }
 
-/** Whether it exceeds its limit at the boundary of two windows: the short form of the judged rows. */
+/**
+ * Returns how a limiter exceeds its rate at the boundary of two windows, if it does: a short form of the judged rows.
+ */
 export async function exceedsAtEdge(
   { create, run }: LimiterForm,
   library: unknown,

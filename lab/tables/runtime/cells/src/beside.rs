@@ -8,13 +8,13 @@ use ::tokio::sync::watch;
 static IS_ON: AtomicBool = AtomicBool::new(false);
 static SWITCH: LazyLock<watch::Sender<bool>> = LazyLock::new(|| watch::Sender::new(false));
 
-/// Lets these tasks run, or wait.
+/// Lets the tasks run, or makes them wait.
 pub(crate) fn switch(on: bool) {
     IS_ON.store(on, Relaxed);
     SWITCH.send_replace(on);
 }
 
-/// Called by such a task whenever it may wait.
+/// Waits while the tasks must not run. Each of them calls this in its loop.
 pub(crate) async fn while_on() {
     if !IS_ON.load(Relaxed) {
         let switched = SWITCH.subscribe().wait_for(|&on| on).await.map(drop);

@@ -1,7 +1,7 @@
 //! The timing of a test: warm-up, then slices of batches.
 //!
-//! Invariant: a batch is so long that reading the clock after it costs next to nothing, and a slice that is shorter
-//! than a turn has one turn.
+//! Invariant: a batch takes about a millisecond or one turn, so reading the clock after it costs next to nothing. A
+//! slice has at least one batch.
 
 use std::time::{Duration, Instant};
 
@@ -17,13 +17,13 @@ pub(crate) enum Unit {
 const WARM_UP: Duration = Duration::from_millis(50);
 const BATCH: Duration = Duration::from_millis(1);
 
-/// Times `turns`, which performs the given number of turns: `time` for one turn, and `processor`, the processor time
-/// of one turn in microseconds.
+/// Times `turns`, which performs the given number of turns. The sample `time` is the time of one turn in `unit`;
+/// `processor` is the processor time of one turn in microseconds.
 pub(crate) fn sample(lab: &Lab, unit: Unit, turns: impl FnMut(u64)) -> Samples {
     sample_beside(lab, unit, |_| {}, turns)
 }
 
-/// The same, beside other work that is switched on and off.
+/// Like [`sample`], beside other work that `switch` turns on for a slice and off after it.
 pub(crate) fn sample_beside(
     lab: &Lab,
     unit: Unit,
@@ -52,7 +52,7 @@ pub(crate) fn sample_beside(
     })
 }
 
-/// Measures the latencies that `measure` returns, one at each call: see [`spread`].
+/// Samples the latencies that `measure` returns, one per call, as [`spread`] does.
 pub(crate) fn sample_latencies(lab: &Lab, mut measure: impl FnMut() -> f64) -> Samples {
     let mut during = |duration| {
         let since = Instant::now();
@@ -74,7 +74,7 @@ pub(crate) fn spread(values: &mut [f64]) -> Samples {
     ])
 }
 
-/// Returns the number of turns of a batch, by the fastest call: others may have been delayed by other programs.
+/// Returns the number of turns of a batch, by the fastest call, because other programs may have delayed the others.
 fn batch_after_warming_up(turns: &mut impl FnMut(u64)) -> u64 {
     let since = Instant::now();
     let mut batch = 1;

@@ -124,7 +124,7 @@ impl Connection {
                 Ok(0) => {
                     let sent = message(self.number, 0);
                     let received = &self.received[..self.count];
-                    assert!(received == sent, "what came back is not what was sent");
+                    assert!(received == sent, "the echo differs from the message");
                     return true;
                 }
                 Ok(count) => self.count += count,

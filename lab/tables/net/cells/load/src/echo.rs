@@ -1,10 +1,10 @@
 //! Requests over lasting connections, one in flight on each: messages that are echoed, or requests to a web server.
 //!
-//! Without a rate, a connection sends its next message when the last one came back, and a request takes from its
+//! Without a rate, a connection sends its next message when the last one came back, and a request is timed from its
 //! write to the read that completes its answer. At a rate, requests are due at random times that do not depend on
-//! answers, the same for every subject; if the connection still waits for an answer, the request is sent after it.
-//! Its time counts from when it was due, so a server that stalls is charged for all requests due meanwhile. Either
-//! way the time includes the wait for this thread.
+//! answers, the same for every subject; a connection that still awaits an answer sends the request after it. The
+//! request is timed from when it was due, so a stall of the server counts for all requests due meanwhile. Either way
+//! the time includes the wait for this thread.
 //!
 //! Invariant: every answer is checked before the next request is sent, and at the end of a run none is missing.
 
@@ -270,8 +270,8 @@ impl<S: Read + Write> Connection<S> {
         }
     }
 
-    /// Returns when the request was due, once the answer is complete. Nothing can follow it, so the socket need not
-    /// be read until it is empty.
+    /// Returns when the request was due, once the answer is complete. Nothing can follow the answer, so the socket need
+    /// not be read until it is empty.
     fn receive(&mut self) -> Option<Instant> {
         let due = self.waits_since?;
         loop {
@@ -296,7 +296,7 @@ impl<S: Read + Write> Connection<S> {
                 let is_complete = self.count >= MESSAGE;
                 assert!(
                     !is_complete || received == sent,
-                    "what came back is not what was sent"
+                    "the echo differs from the message"
                 );
                 is_complete
             }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "what came back is not what was sent")]
+    #[should_panic(expected = "the echo differs from the message")]
     fn a_wrong_answer_is_seen() {
         let address = server(|message| message[MESSAGE / 2] ^= 1);
         tcp(&address, 1, Requests::Messages).as_fast_as_answers_come(Duration::from_secs(10));

@@ -1,7 +1,7 @@
 //! The load: `net-load <program> <work> <cores | one> <quiet | blocked> <rate> <condition> [address]`.
 //!
 //! Starts the subject's program. In each slice it sends requests in a closed loop or at a rate, and reads the program's
-//! resource usage before and after. It has one thread. `condition` is the lab's.
+//! resource usage before and after. It has one thread. `condition` is passed on to the lab.
 
 mod churn;
 mod echo;
@@ -26,7 +26,7 @@ enum Pace {
     PerSecond(u32),
 }
 
-/// Sends requests to a subject for a time and reports the answers, of which none is missing.
+/// Sends requests to a subject for a time, awaits all answers and reports them.
 trait Driver {
     fn run(&mut self, program: &mut Program, duration: Duration, pace: Pace) -> Done;
 }
@@ -90,7 +90,7 @@ fn main() {
         let before = program.usage();
         let done = driver.run(&mut program, duration, pace);
         let used = program.usage() - before;
-        assert!(done.requests > 0, "nothing was answered");
+        assert!(done.requests > 0, "no request was answered");
         seconds += done.seconds;
         blocked += used.blocks;
         samples(&done, used)
@@ -112,17 +112,18 @@ fn samples(done: &Done, used: Usage) -> Samples {
     ])
 }
 
-/// A subject that delays the blocking task would have less to bear than the others.
+/// Fails a subject that delays the blocking task, because it would be blocked less than the others.
 fn check_blocks(seconds: f64, blocks: u64) {
     let due = seconds / BLOCK_EVERY.as_secs_f64();
     assert!(
         blocks as f64 >= due * 0.7 - 1.0,
-        "its task blocked {blocks} times, of {due:.0}"
+        "its task blocked {blocks} times, expected {due:.0}"
     );
 }
 
-/// In this process and in the program, which inherits the limit: each connection is a descriptor on both sides.
+/// Raises the limit of this process and of the program, which inherits it: each side has a descriptor per connection.
 fn raise_descriptors() {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit that can be read");
-    setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("a limit that may be used up");
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)
+        .expect("a soft limit may be raised to the hard one");
 }

@@ -25,7 +25,7 @@ impl Program {
     pub(crate) fn start(path: &str, words: &[&str]) -> Started {
         if !Path::new(path).exists() {
             let name = path.rsplit('/').next().unwrap_or(path);
-            let why = format!("not here: {name}, which `make lab` brings where it can");
+            let why = format!("not here: {name}, which `make lab` installs if it can");
             return Started::Unavailable(why);
         }
         let mut process = Command::new(path)

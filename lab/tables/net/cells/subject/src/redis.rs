@@ -27,6 +27,6 @@ impl Asked for Client {
             let () = connection.set(&key, 0).await.expect("the server sets");
         }
         let count: u64 = connection.incr(&key, 1).await.expect("the server counts");
-        assert_eq!(count, turn + 1, "another one's answer");
+        assert_eq!(count, turn + 1, "the answer to another request");
     }
 }

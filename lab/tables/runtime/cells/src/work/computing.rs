@@ -1,5 +1,5 @@
-//! Computing for a while: a number of steps, determined once, and not a time. Otherwise two threads that share a core
-//! would seem to do it twice as fast.
+//! Computing for a while: a fixed number of steps, not a fixed time. Otherwise two threads that share a core would seem
+//! to do it twice as fast.
 
 use std::hint;
 use std::time::{Duration, Instant};

@@ -37,7 +37,7 @@ pub(super) fn measure(form: Form, test: &str, lab: &Lab) -> Samples {
     })
 }
 
-/// Each turn begins after a pause in which the workers fall asleep. The pause counts as processor time, not as time.
+/// Each turn begins after a pause in which the workers fall asleep. `processor` includes the pause, `time` does not.
 fn sample_after_pauses(lab: &Lab, mut turn: impl FnMut()) -> Samples {
     const PAUSE: Duration = Duration::from_millis(1);
     lab.serve(|duration| {

@@ -26,7 +26,7 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, lab: &Lab) -> Sampl
     }
 }
 
-/// Of 64 tasks on 4 workers three block their threads until all others have run, or for a tenth of a second.
+/// Three of 64 tasks on 4 workers block their threads until all others have run, or for 100 ms.
 fn blocked_neighbours(form: Form, lab: &Lab) -> Samples {
     const BLOCKERS: [usize; 3] = [5, 25, 45];
     let runtime = Runtime::new(form, Purpose::Outside, WORKERS);
@@ -57,7 +57,7 @@ fn blocked_neighbours(form: Form, lab: &Lab) -> Samples {
     })
 }
 
-/// A task spawns another and computes for a millisecond before it awaits it.
+/// A task spawns another one, and computes for a millisecond before it awaits that one.
 fn computing_spawner(form: Form, lab: &Lab) -> Samples {
     let computing = Computing::of(Duration::from_millis(1));
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());

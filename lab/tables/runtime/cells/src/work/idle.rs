@@ -37,7 +37,7 @@ fn wake_up<P: Primitives>(form: Form, lab: &Lab) -> Samples {
     woken_at.latencies(lab, || notify.notify_one())
 }
 
-/// When a sleeper woke, for the thread that wakes it.
+/// The time at which a sleeper woke, for the thread that wakes it.
 pub(super) struct WokenAt {
     origin: Instant,
     /// In nanoseconds since the origin; 0 while it sleeps.
@@ -54,7 +54,7 @@ impl WokenAt {
     }
 
     pub(super) fn note(&self) {
-        // ORDERING: pairs with the load in `latencies`.
+        // ORDERING: Release pairs with the Acquire load in `latencies`, so the waker sees what ran before.
         self.at.store(self.now(), Release);
     }
 
@@ -114,7 +114,7 @@ fn interval(form: Form, lab: &Lab) -> Samples {
 
 /// Context switches of all threads of this process, voluntary and involuntary.
 pub(super) fn context_switches() -> f64 {
-    let threads = fs::read_dir("/proc/self/task").expect("the system tells");
+    let threads = fs::read_dir("/proc/self/task").expect("/proc/self/task can be read");
     threads
         .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok())
         .flat_map(|status| {

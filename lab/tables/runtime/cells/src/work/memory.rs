@@ -30,7 +30,7 @@ fn task_memory(form: Form) -> Samples {
     const TASKS: usize = 100_000;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
     let bytes = runtime.block_on(async {
-        // Threads, queues and the allocator's first pages.
+        // Allocates what a runtime allocates once: threads, queues and the allocator's first pages.
         wait_for_ever(1_000).await;
         let before = resident_bytes();
         wait_for_ever(TASKS).await;
@@ -48,7 +48,7 @@ async fn wait_for_ever(tasks: usize) {
             // ORDERING: pairs with the load below.
             polled.fetch_add(1, Release);
             drop(polled);
-            // A runtime may drop a task without a waker, so each keeps its own.
+            // A runtime may drop a task whose waker is gone, so each task keeps its own.
             let mut waker = None;
             poll_fn(|cx| {
                 waker = Some(cx.waker().clone());
@@ -104,7 +104,7 @@ async fn rise_and_fall<P: Primitives>(tasks: usize) {
         joined(spawn(async {})).await;
     }
     notify.notify_waiters();
-    // Each task has dropped its share, and ended but for a few instructions.
+    // When no task holds its share any more, all have ended but for a few instructions.
     while ended.load(Relaxed) < tasks as u64 || Arc::strong_count(&shared) > 1 {
         joined(spawn(async {})).await;
     }
@@ -133,13 +133,13 @@ fn bytes_each<Channel>(make: impl Fn() -> Channel) -> f64 {
     let before = resident_bytes();
     let channels: Vec<Channel> = (0..CHANNELS).map(|_| make()).collect();
     let bytes = resident_bytes() - before;
-    // Freed memory would be reused and escape the measurement.
+    // The next kind of channel would reuse freed memory, which its measurement would miss.
     std::mem::forget(channels);
     bytes / CHANNELS as f64
 }
 
 fn resident_bytes() -> f64 {
-    let statistics = fs::read_to_string("/proc/self/statm").expect("the system tells");
+    let statistics = fs::read_to_string("/proc/self/statm").expect("/proc/self/statm can be read");
     let pages = statistics
         .split(' ')
         .nth(1)

@@ -147,7 +147,7 @@ async fn join_all(handles: Vec<JoinHandle<()>>) {
     }
 }
 
-/// The document yields as Tokio does in this test only.
+/// Yields as Tokio does; the document does so in this test only.
 async fn yield_and_spin<P: Primitives>(form: Form) {
     loop {
         beside::while_on().await;

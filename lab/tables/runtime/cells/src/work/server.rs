@@ -2,7 +2,7 @@
 //! 200 µs, takes a lock, sleeps for 1 to 5 ms, and is sent to a task that counts it.
 //!
 //! Invariant: jobs are due at random times that do not depend on the runtime and are the same for every subject. The
-//! latency of a job counts from then, without its sleep.
+//! latency of a job counts from its due time, without its sleep.
 
 use std::sync::{Arc, mpsc};
 use std::thread;

@@ -66,7 +66,7 @@ fn never_polled(timers: u64) -> JoinHandle<u64> {
     })
 }
 
-/// Each waits for one turn of the scheduler, so it is registered, and is then dropped.
+/// Each timer waits for one turn of the scheduler, so it is registered, and is then dropped.
 fn cancelled<P: Primitives>(timers: u64) -> JoinHandle<u64> {
     spawn_pinned(move || async move {
         let mut done = 0;
