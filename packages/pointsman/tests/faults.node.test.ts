@@ -41,8 +41,10 @@ describe('the judge', () => {
     return new Set(violations.map(({ kind }) => kind));
   };
 
+  // A trial is short, and on a busy machine may show only one of the two violations.
   test.concurrent('detects a lock that does not check whether it still exists', {
     timeout: 4 * limit,
+    retry: 2,
   }, async ({ expect }) => {
     const kinds = await kindsUnder(delayedReplies, unchecked);
     expect(kinds).toContain('overlap');
@@ -51,6 +53,7 @@ describe('the judge', () => {
 
   test.concurrent('detects a lock that counts as held until it is released', {
     timeout: 4 * limit,
+    retry: 2,
   }, async ({ expect }) => {
     const kinds = await kindsUnder(stoppedHolder, unbounded);
     expect(kinds).toContain('overlap');
