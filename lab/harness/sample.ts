@@ -11,6 +11,12 @@ export function processorTimeOf(measure: string): string {
   return `${measure}, processor time`;
 }
 
+/** The processor time of all threads of this process so far. */
+export function usedMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
 /** Warms up the workloads that the lab needs, and serves a slice of each. The keys are measures. */
 export async function serveWorkloads(
   workloads: Readonly<Record<string, Workload>>,
@@ -34,12 +40,9 @@ const waitingFactor = 5;
 
 /** Warms up by processor time, because on a busy machine less code runs and is compiled in the same elapsed time. */
 async function warmUp({ batch, beforeEach }: Workload, milliseconds: number): Promise<void> {
-  const usedBefore = process.cpuUsage();
+  const usedBefore = usedMicroseconds();
   const startedAt = performance.now();
-  const isCold = () => {
-    const { user, system } = process.cpuUsage(usedBefore);
-    return user + system < milliseconds * 1e3;
-  };
+  const isCold = () => usedMicroseconds() - usedBefore < milliseconds * 1e3;
   do {
     beforeEach?.();
     await batch();
@@ -56,12 +59,11 @@ async function slice(
   let batches = 0;
   do {
     beforeEach?.();
-    const usedBefore = process.cpuUsage();
+    const usedBefore = usedMicroseconds();
     const startedAt = performance.now();
     await batch();
     elapsed += performance.now() - startedAt;
-    const { user, system } = process.cpuUsage(usedBefore);
-    used += user + system;
+    used += usedMicroseconds() - usedBefore;
     batches += 1;
   } while (elapsed < milliseconds);
   return {

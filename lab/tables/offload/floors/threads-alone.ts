@@ -1,7 +1,7 @@
 /** The same work on a thread per core, each independently: no task is handed over, so no pool can be faster. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { processorTimeOf } from '../../../harness/sample.js';
+import { processorTimeOf, usedMicroseconds } from '../../../harness/sample.js';
 import type { Samples, Subject } from '../../../harness/table.js';
 
 export const threadsAlone: Subject = {
@@ -32,7 +32,7 @@ export function startThreads(threads: number) {
   const done = () => counters.reduce((sum, counted) => sum + Atomics.load(words, counted), 0);
   return async (measure: string, turns: number, milliseconds: number): Promise<Samples> => {
     const before = done();
-    const usedBefore = process.cpuUsage();
+    const usedBefore = usedMicroseconds();
     const startedAt = performance.now();
     Atomics.store(words, 0, turns);
     Atomics.notify(words, 0);
@@ -40,11 +40,11 @@ export function startThreads(threads: number) {
     while (done() === before);
     const tasks = done() - before;
     const elapsed = performance.now() - startedAt;
-    const { user, system } = process.cpuUsage(usedBefore);
+    const used = usedMicroseconds() - usedBefore;
     Atomics.store(words, 0, 0);
     return {
       [measure]: (1_000 * tasks) / elapsed,
-      [processorTimeOf(measure)]: (user + system) / tasks,
+      [processorTimeOf(measure)]: used / tasks,
     };
   };
 }

@@ -5,7 +5,7 @@
  * flight, so that filling and draining the pool count little.
  */
 import type { Condition } from '../../../harness/condition.js';
-import { processorTimeOf } from '../../../harness/sample.js';
+import { processorTimeOf, usedMicroseconds } from '../../../harness/sample.js';
 import type { Lab, Samples, Slice } from '../../../harness/table.js';
 
 /** A place in the loop: it sends a task, and checks the answer before it sends the next. */
@@ -64,12 +64,6 @@ export function sliceOf({ measure, condition, lanes }: Loop): Slice {
       };
     },
   };
-}
-
-/** Returns the processor time of this process so far, with all its threads. */
-function usedMicroseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return user + system;
 }
 
 async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {
