@@ -1,5 +1,5 @@
 /**
- * A limiter under fake timers: each row of the table in docs/sync/at-most-n-per-minute.md.
+ * A limiter under fake timers: each row of the table in docs/sync/rate-limiting.md.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -209,7 +209,7 @@ describe('time that passes while no call waits', () => {
 
 test('the table in the guide has these rows', () => {
   const guide = fileURLToPath(
-    new URL('../../../../../docs/sync/at-most-n-per-minute.md', import.meta.url),
+    new URL('../../../../../docs/sync/rate-limiting.md', import.meta.url),
   );
   const lines = readFileSync(guide, 'utf8').matchAll(/^\| ((?:vitest|sinon|node:test).*?) +\|/gm);
   const node = ['node:test, setTimeout + Date', 'node:test, setTimeout'];

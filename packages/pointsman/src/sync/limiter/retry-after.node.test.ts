@@ -1,5 +1,5 @@
 /**
- * Runs the recipe of docs/sync/at-most-n-per-minute.md, unchanged, against a server that answers 429.
+ * Runs the recipe of docs/sync/rate-limiting.md, unchanged, against a server that answers 429.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
@@ -20,7 +20,7 @@ const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The recipe without the stand-in for the service at its end. */
 async function recipe(): Promise<Recipe> {
-  const guide = readFileSync(pathOf('../../../../../docs/sync/at-most-n-per-minute.md'), 'utf8');
+  const guide = readFileSync(pathOf('../../../../../docs/sync/rate-limiting.md'), 'utf8');
   const [, code = ''] =
     /### Retry-After[\s\S]*?```ts\n([\s\S]*?)\/\/ A stand-in for/.exec(guide) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-recipe-'));
