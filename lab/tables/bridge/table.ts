@@ -7,7 +7,7 @@ import { type Condition, conditions, conditionWords } from '../../harness/condit
 import type { Row, Table } from '../../harness/table.js';
 import { averageTime, margin, timedCalls } from './caller/perform.js';
 import { bridgeCell, measureName, processorTimeName, whoDo } from './cells/cell.js';
-import { chromiumVersion, findChromium } from './page/browser.js';
+import { chromiumVersion, findChromium, shareBrowser } from './page/browser.js';
 import { bundlePage } from './page/bundle.js';
 import { type Platform, platforms } from './subject.js';
 import {
@@ -313,10 +313,11 @@ const table: Table = {
     return version === undefined ? {} : { chromium: version };
   },
   async prepare(report) {
-    if (findChromium() === undefined) return undefined;
+    const program = findChromium();
+    if (program === undefined) return undefined;
     report('bundling the pages');
     await Promise.all(whoDo('Chromium', ...works.Chromium, 'idle').map(bundlePage));
-    return undefined;
+    return { processes: [await shareBrowser(program)] };
   },
 };
 

@@ -14,8 +14,12 @@ import { subjectNamed, subjects } from '../subjects/index.js';
 import type { Work } from '../work.js';
 import { openSessions, type Sessions } from './sessions.js';
 
-/** The time in which the engine compiles the code that all works of a session share. */
-const warmUpMilliseconds = 100;
+/** The time in which the engine compiles the code that all works of a session share; more in a page, by experiment. */
+const warmUpMilliseconds: Readonly<Record<Platform, number>> = {
+  Chromium: 400,
+  Node: 100,
+  'Node, into a worker': 100,
+};
 const workWarmUpMilliseconds = 15;
 
 interface Described extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds'> {
@@ -29,13 +33,13 @@ export function bridgeCell({ platform, works, ...cell }: Described): MeasuredCel
   return {
     subjects: whoDo(platform, ...works),
     ...cell,
-    expectedMilliseconds: platform === 'Chromium' ? 1_500 : 600,
+    expectedMilliseconds: platform === 'Chromium' ? 1_000 : 600,
     limitMilliseconds: 60_000,
     async measure(name, lab) {
-      const sessions = await openSessions(platform, name);
+      const sessions = await openSessions(platform, name, works.includes('idle'));
       if (!sessions) return { ok: false, unavailable: true, note: noChromium, samples: {} };
       try {
-        return await serve(subjectNamed(name), works, sessions, lab);
+        return await serve(subjectNamed(name), { platform, works }, sessions, lab);
       } finally {
         await sessions.close();
       }
@@ -72,7 +76,7 @@ function measuresOf(work: Work): string[] {
 
 async function serve(
   subject: BridgeSubject,
-  works: readonly Work[],
+  { platform, works }: Pick<Described, 'platform' | 'works'>,
   sessions: Sessions,
   lab: Lab,
 ): Promise<Measurement> {
@@ -87,7 +91,7 @@ async function serve(
     if (wanted.length === 0) continue;
     const session = await sessions.open();
     const shared: Work = subject.does.includes('call') ? 'call' : (does[0] as Work);
-    await session.run({ work: shared, milliseconds: warmUpMilliseconds });
+    await session.run({ work: shared, milliseconds: warmUpMilliseconds[platform] });
     for (const work of wanted) {
       const way = wayOf(subject, work) as Work;
       if (way !== shared) await session.run({ work: way, milliseconds: workWarmUpMilliseconds });

@@ -1,10 +1,10 @@
-/** Where the sessions of a cell run: pages of one browser, or this process. */
+/** Where the sessions of a cell run: a page of a browser, or this process. */
 
 import { descendantsOf } from '../../../harness/processor-time.js';
 import type { Found, Order } from '../caller/order.js';
 import { Session } from '../host/session.js';
 import { nodeGround } from '../node/ground.js';
-import { findChromium, openBrowser } from '../page/browser.js';
+import { findChromium, openPage } from '../page/browser.js';
 import type { Platform } from '../subject.js';
 import { subjectNamed } from '../subjects/index.js';
 
@@ -15,16 +15,17 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-/** Undefined if the platform is not installed. */
+/** Undefined if the platform is not installed. A page is alone in its browser if its idle time is measured. */
 export async function openSessions(
   platform: Platform,
   name: string,
+  isAlone: boolean,
 ): Promise<Sessions | undefined> {
   if (platform === 'Chromium') {
     const program = findChromium();
     if (program === undefined) return undefined;
-    // This process is only the browser's driver.
-    return { ...(await openBrowser(program, name)), processes: () => descendantsOf(process.pid) };
+    const page = await openPage(program, name, isAlone);
+    return { ...page, processes: () => [page.process, ...descendantsOf(page.process)] };
   }
   const opened: Session[] = [];
   return {

@@ -1,13 +1,19 @@
 /**
- * An installed Chromium, headless, on one subject's page.
+ * An installed Chromium, headless, with a page for each subject.
  *
- * Invariant: the browser has ended when `close` has resolved, and it ends when this process ends for any reason: it is
- * driven through a pipe and exits when the pipe is closed.
+ * A browser takes a second of a core to start, a page a tenth, so the cells share the browser that the lab has started.
+ * Each page has a context of its own, hence its own process.
+ *
+ * Invariant: a browser ends when the process that started it ends for any reason: it is driven through a pipe and exits
+ * when the pipe is closed. A page ends when the process that opened it ends.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
-import type { Page } from 'playwright-core';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Browser, LaunchOptions, Page } from 'playwright-core';
 import type { Found, Order } from '../caller/order.js';
 import { bundledPage } from './bundle.js';
 import type { PageLab } from './page.js';
@@ -32,7 +38,42 @@ export function chromiumVersion(): string | undefined {
   return /\d+(\.\d+)+/.exec(stdout ?? '')?.[0];
 }
 
+/** A started browser. */
+interface Started {
+  readonly process: number;
+  readonly address: string;
+}
+
+/** Holds the shared browser, in JSON, for the cells. */
+const variable = 'LAB_BROWSER';
+const program = fileURLToPath(new URL('./shared-browser.js', import.meta.url));
+
+// A container has no user namespaces for Chromium's sandbox, and the pages are trusted. Without a zygote the browser
+// starts its own processes, so their processor time counts as the lab's.
+export const launchOptions = (executablePath: string): LaunchOptions => ({
+  executablePath,
+  args: ['--no-sandbox', '--no-zygote'],
+});
+
+/** Starts the browser that the cells share, until this process ends. Returns its process id. */
+export async function shareBrowser(executablePath: string): Promise<number> {
+  const child = spawn(process.execPath, [program, executablePath], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const { value: line } = await createInterface({ input: child.stdout })
+    [Symbol.asyncIterator]()
+    .next();
+  if (line === undefined) throw new Error(`${executablePath}: the browser did not start`);
+  // This process must not wait for the browser, which ends with it.
+  child.unref();
+  for (const stream of [child.stdin, child.stdout]) if (stream instanceof Socket) stream.unref();
+  process.env[variable] = line;
+  return (JSON.parse(line) as Started).process;
+}
+
 export interface BrowserPage {
+  /** The process id of the browser. */
+  readonly process: number;
   /** Opens a session. */
   open(): Promise<{ run(order: Order): Promise<Found> }>;
   close(): Promise<void>;
@@ -40,16 +81,15 @@ export interface BrowserPage {
 
 declare const lab: PageLab;
 
-export async function openBrowser(executablePath: string, subject: string): Promise<BrowserPage> {
-  // Imported here, because the cells in Node do not need it.
-  const { chromium } = await import('playwright-core');
+/** Opens the subject's page in the shared browser, or in a browser of its own. */
+export async function openPage(
+  executablePath: string,
+  subject: string,
+  isAlone: boolean,
+): Promise<BrowserPage> {
   const server = await servePage(bundledPage(subject));
-  // A container has no user namespaces for Chromium's sandbox, and the page is trusted. Without a zygote the browser
-  // starts its own processes, so their processor time counts as the lab's.
-  const browser = await chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--no-zygote'],
-  });
+  const opened = isAlone ? await launch(executablePath) : await connect();
+  const { browser } = opened;
   const close = async () => {
     await browser.close();
     server.stop();
@@ -64,6 +104,7 @@ export async function openBrowser(executablePath: string, subject: string): Prom
     await page.goto(server.url);
     await orBreakdown(page.addScriptTag({ type: 'module', url: '/page.js' }));
     return {
+      process: opened.process,
       async open() {
         const session = await orBreakdown(page.evaluate(() => lab.open()));
         return {
@@ -80,6 +121,25 @@ export async function openBrowser(executablePath: string, subject: string): Prom
     await close();
     throw error;
   }
+}
+
+interface Opened {
+  readonly browser: Browser;
+  readonly process: number;
+}
+
+async function launch(executablePath: string): Promise<Opened> {
+  const { chromium } = await import('playwright-core');
+  const server = await chromium.launchServer(launchOptions(executablePath));
+  const browser = await chromium.connect(server.wsEndpoint());
+  browser.once('disconnected', () => server.close());
+  return { browser, process: server.process().pid ?? 0 };
+}
+
+async function connect(): Promise<Opened> {
+  const { chromium } = await import('playwright-core');
+  const { address, process: id } = JSON.parse(process.env[variable] ?? '{}') as Started;
+  return { browser: await chromium.connect(address), process: id };
 }
 
 /** The message without the driver's additions. */
