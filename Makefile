@@ -32,8 +32,9 @@ setup: node_modules/.package-lock.json ## install and build; every other target 
 # --- tests ---
 
 # Installs Debian's package $(3) unless one of the commands $(1) exists; $(2) says what needs it. Nothing else is
-# installed outside this folder.
+# installed outside this folder. Other systems have packages of other names.
 install = @command -v $(1) >/dev/null || { \
+	  command -v apt-get >/dev/null || { echo "$(2) one of these commands: $(1). Install it, and try again."; exit 1; }; \
 	  echo "$(2) Debian's package $(3): installing it."; \
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -q && \
