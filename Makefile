@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 include packages/pointsman/package.mk packages/pointsman/tests/servers/servers.mk crates/crates.mk
-include lab/lab.mk examples/examples.mk site/site.mk release/release.mk
+include lab/lab.mk examples/examples.mk site/site.mk release/release.mk .github/workflows.mk
 # Every target, so that a folder of the same name does not block it.
 .PHONY: $(shell awk -F: '/^[a-z0-9-]+:/{print $$1}' $(MAKEFILE_LIST))
 
@@ -32,8 +32,9 @@ setup: node_modules/.package-lock.json ## install and build; every other target 
 # --- tests ---
 
 # Installs Debian's package $(3) unless one of the commands $(1) exists; $(2) says what needs it. Nothing else is
-# installed outside this folder.
+# installed outside this folder. Other systems have packages of other names.
 install = @command -v $(1) >/dev/null || { \
+	  command -v apt-get >/dev/null || { echo "$(2) one of these commands: $(1). Install it, and try again."; exit 1; }; \
 	  echo "$(2) Debian's package $(3): installing it."; \
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -q && \
@@ -61,6 +62,17 @@ test: setup browser redis check rust targets-here ## run check and all tests, in
 test-all: setup browsers redis servers check rust rust-32 rust-oldest features targets deny semver doc examples example-axum docs-check types-oldest jsr ## test everything in docs/support.md, the examples and the site; long
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+
+# The public CI tests each system and version with the next two targets.
+SERVER_HERE = $(shell command -v redis-server || command -v valkey-server)
+SOURCE := packages/pointsman/src
+test-node: setup ## run the tests of the npm package's source in the installed Node; those of locks need Redis
+	@node --version
+	$(if $(SERVER_HERE),,@echo "redis-server is missing: the tests of locks on Redis are left out.")
+	npx --no-install vitest run --project pointsman $(if $(SERVER_HERE),$(SOURCE),$(filter-out $(SOURCE)/redis,$(wildcard $(SOURCE)/*)))
+
+runtimes: setup ## run the tests in other runtimes (RUNTIME="deno bun chromium firefox webkit node-26")
+	$(RUNTIMES) $(RUNTIME)
 
 check: setup package ## check formatting, lint, versions, words and the npm package; a warning fails
 	npx --no-install biome check --error-on-warnings .

@@ -75,7 +75,8 @@ async function tryPage(browser, url, expected) {
 
 function findChromium() {
   const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-  const found = execFileSync('sh', ['-c', `command -v ${names.join(' ')} || true`]);
+  // Some shells look only for the first name of a `command -v`.
+  const found = execFileSync('sh', ['-c', `command -v ${names.join(' || command -v ')} || true`]);
   const [path] = found.toString().split('\n');
   if (!path) throw new Error('Chromium is needed: Debian has it as package chromium');
   return path;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { remainingCommands } from './commands.js';
+import { publishCommands, remainingCommands } from './commands.js';
 
 const alone = { remote: undefined, hasJsr: false, canProve: false };
 
@@ -24,9 +24,24 @@ test('a provenance if the build can attest it, a push if there is a remote, JSR 
 
 test('only pinned tools run with the credentials of the publisher', () => {
   const surroundings = { remote: 'origin', hasJsr: true, canProve: true };
-  for (const command of remainingCommands('0.2.0', surroundings)) {
+  const inPublicCI = publishCommands('0.2.0', { source: '.', canProve: true });
+  for (const command of [
+    ...remainingCommands('0.2.0', surroundings),
+    ...Object.values(inPublicCI),
+  ]) {
     expect(command).not.toMatch(/npx|npm exec|npm install|cargo install/);
   }
+});
+
+test('the public CI publishes the same files, and the crates from its own clone of the tag', () => {
+  const here = publishCommands('0.2.0', { source: '.', canProve: true });
+  expect(here.npm).toBe(
+    'npm publish ./release/out/0.2.0/pointsman-0.2.0.tgz --access public --provenance',
+  );
+  expect(here.crates).toContain('--manifest-path ./Cargo.toml ');
+  expect(here.github).not.toContain('--prerelease');
+  const candidate = publishCommands('0.2.0-rc.1', { source: '.', canProve: true });
+  expect(candidate.github).toContain('v0.2.0-rc.1 --verify-tag --notes-from-tag --prerelease');
 });
 
 test('the manifest requests no provenance: without a token npm would refuse to publish', () => {

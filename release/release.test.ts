@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { refusals } from './refusals.js';
 import { readSituation, readState, stampedFiles } from './repository.js';
 import { run } from './run.js';
-import { bringBack, makeRelease, writeRelease } from './steps.js';
+import { bringBack, checkTag, makeRelease, writeRelease } from './steps.js';
 
 const files = {
   'package.json': '{ "repository": "https://host.example/owner/name" }',
@@ -136,4 +136,14 @@ test('a file with another version is out of step', async () => {
   );
   await git('commit', '--quiet', '--all', '--message', 'Forget the rest');
   expect(await reasons()).toEqual([expect.stringContaining('(Cargo.toml)')]);
+});
+
+test('only the unchanged commit of the tag is packed again and published', async () => {
+  const { root, git } = await repository();
+  await expect(checkTag(root, version)).rejects.toThrow('HEAD does not have the tag v0.2.0');
+  await checkTag(root, '0.1.0');
+  await writeFile(join(root, 'CHANGELOG.md'), 'Changed.');
+  await expect(checkTag(root, '0.1.0')).rejects.toThrow('uncommitted changes');
+  await git('commit', '--quiet', '--all', '--message', 'Go on');
+  await expect(checkTag(root, '0.1.0')).rejects.toThrow('HEAD does not have the tag');
 });

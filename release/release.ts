@@ -1,4 +1,4 @@
-/** `node release/dist/release.js`: called by `make release`, `make stamp`, `make changelog`, `make audit` and `make check`. */
+/** `node release/dist/release.js`: called by the targets of release.mk and by `make check`. */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { defineCommand, runMain } from 'citty';
 import { auditAll } from './audit.js';
 import { nextSection } from './changelog.js';
-import { canProve, remainingCommands } from './commands.js';
+import { canProve, type Destination, publishCommands, remainingCommands } from './commands.js';
 import { refusals } from './refusals.js';
 import {
   outOfStep,
@@ -16,7 +16,8 @@ import {
   trackedFiles,
   upstream,
 } from './repository.js';
-import { makeRelease } from './steps.js';
+import { runShown } from './run.js';
+import { checkTag, makeRelease, packTag } from './steps.js';
 import { findWordsIn } from './words.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -51,10 +52,32 @@ async function release(version: string, tested: boolean): Promise<boolean> {
   console.log(`
 ${version} is committed and tagged here, and the files to publish are in release/out/${version}.
 ${tested ? 'The tests were skipped (TESTED=1): make test-all must have passed on this commit.' : 'make test has passed; make test-all tests the other runtimes too.'}
-To publish it:
+To publish it (where .github/workflows/release.yml is set up, the push is enough):
 
 ${commands.map((line) => `  ${line}`).join('\n')}`);
   return true;
+}
+
+async function pack(): Promise<boolean> {
+  const { version } = await readState(root);
+  await checkTag(root, version);
+  await packTag({ root, version });
+  console.log(`The files to publish are in release/out/${version}.`);
+  return true;
+}
+
+async function publish(destination: string): Promise<boolean> {
+  const { version } = await readState(root);
+  // Without a clone, the work tree is the source: a job of the public CI has only this.
+  const commands = publishCommands(version, { source: '.', canProve: canProve(process.env) });
+  if (!Object.hasOwn(commands, destination)) {
+    const known = Object.keys(commands).join(', ');
+    throw new Error(`TO=${destination}: expected one of ${known}`);
+  }
+  await checkTag(root, version);
+  const command = commands[destination as Destination];
+  console.log(command);
+  return runShown(command, root);
 }
 
 async function stamp(): Promise<boolean> {
@@ -102,6 +125,12 @@ const main = defineCommand({
         tested: { type: 'boolean', description: 'Skip the tests: they have passed' },
       },
       run: ({ args }) => finish(() => release(args.version, args.tested === true)),
+    }),
+    pack: command('pack', 'Packs what the tagged commit publishes', pack),
+    publish: defineCommand({
+      meta: { name: 'publish', description: 'Publishes the tagged commit' },
+      args: { to: { type: 'string', default: '', description: 'npm, crates, jsr or github' } },
+      run: ({ args }) => finish(() => publish(args.to)),
     }),
     stamp: command(
       'stamp',

@@ -1,7 +1,7 @@
 /**
- * Runs a program and returns its standard output.
+ * Runs programs. `run` returns their standard output.
  *
- * Invariant: a failed program throws an error with the command and the end of its output.
+ * Invariant: a failed program of `run` throws an error with the command and the end of its output.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,4 +43,11 @@ export async function run(
   throw new Error(
     `${[command, ...parameters].join(' ')} ended with ${signal ?? code}, in ${cwd}:\n${end}`,
   );
+}
+
+/** Runs a line of the shell with its output shown. Returns whether it succeeded. */
+export async function runShown(line: string, cwd: string): Promise<boolean> {
+  const program = spawn('bash', ['-c', line], { cwd, stdio: 'inherit' });
+  const [code] = await once(program, 'close');
+  return code === 0;
 }

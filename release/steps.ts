@@ -1,5 +1,5 @@
 /**
- * Makes a release, in a clone in a temporary folder.
+ * Makes a release, or packs one again, in a clone in a temporary folder.
  *
  * Invariant: only the last step changes the repository: it fetches the commit and its tag, and only if the repository
  * is as it was at the beginning. A failure before that changes neither the repository nor its work tree.
@@ -25,12 +25,85 @@ export interface Release {
 }
 
 interface Context {
-  artefacts: Artefact[];
+  readonly artefacts: Artefact[];
 }
 
 type Work = (context: Context, onLine: (line: string) => void) => Promise<string | undefined>;
 
 export async function makeRelease(release: Release): Promise<void> {
+  const { root, version, tested } = release;
+  const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: root })).trim();
+  await inTemporaryFolder(outOf(release), (temporary) => {
+    const clone = join(temporary, 'source');
+    return [
+      step('A fresh clone', async () => {
+        await run('git', ['clone', '--quiet', root, clone], { cwd: temporary });
+        await takeIdentity(root, clone);
+        return base.slice(0, 12);
+      }),
+      step('Versions, address and changelog', async () => {
+        const paths = await writeRelease(clone, release);
+        return paths.length > 3 ? `${paths.length} files` : paths.join(', ');
+      }),
+      ...installing(clone),
+      tested
+        ? step('make test', async () => 'skipped: TESTED=1')
+        : step('make test, which takes a while', async (_, onLine) => {
+            await run('make', ['test'], { cwd: clone, onLine });
+            return undefined;
+          }),
+      ...packing(clone, temporary),
+      step('The commit, its tag and the artefacts', async ({ artefacts }) => {
+        await keepArtefacts(artefacts, clone, outOf(release), version);
+        await bringBack(release, clone, base);
+        return undefined;
+      }),
+    ];
+  });
+}
+
+/** Throws unless the work tree is exactly the commit of the version's tag: the registries would get other bytes. */
+export async function checkTag(root: string, version: string): Promise<void> {
+  const git = async (...parameters: string[]) =>
+    (await run('git', parameters, { cwd: root })).trim();
+  const tags = (await git('tag', '--points-at', 'HEAD')).split('\n');
+  if (!tags.includes(`v${version}`)) {
+    throw new Error(`HEAD does not have the tag v${version}, which the manifest's version needs.`);
+  }
+  if ((await git('status', '--porcelain')) !== '') {
+    throw new Error('The work tree has uncommitted changes.');
+  }
+}
+
+/** Packs the commit of an existing tag again, as the release did, with the same checks. */
+export async function packTag(release: Pick<Release, 'root' | 'version'>): Promise<void> {
+  const { root, version } = release;
+  await inTemporaryFolder(outOf(release), (temporary) => {
+    const clone = join(temporary, 'source');
+    return [
+      step('A fresh clone', async () => {
+        const tag = `v${version}`;
+        await run('git', ['clone', '--quiet', '--branch', tag, root, clone], { cwd: temporary });
+        return tag;
+      }),
+      ...installing(clone),
+      ...packing(clone, temporary),
+      step('The artefacts', async ({ artefacts }) => {
+        await keepArtefacts(artefacts, clone, outOf(release), version);
+        return undefined;
+      }),
+    ];
+  });
+}
+
+const outOf = ({ root, version }: Pick<Release, 'root' | 'version'>) =>
+  join(root, 'release/out', version);
+
+/** Runs the steps in a folder that is removed at the end. A failure removes `out` too. */
+async function inTemporaryFolder(
+  out: string,
+  steps: (temporary: string) => ListrTask<Context>[],
+): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
   const clear = () => removeFolder(temporary);
   // Ctrl-C would end the process without its `finally` blocks. Running programs receive it too.
@@ -39,62 +112,8 @@ export async function makeRelease(release: Release): Promise<void> {
     process.exit(130);
   };
   process.once('SIGINT', interrupt);
-  const clone = join(temporary, 'source');
-  const out = join(release.root, 'release/out', release.version);
-  const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: release.root })).trim();
   try {
-    const steps = [
-      step('A fresh clone', async () => {
-        await run('git', ['clone', '--quiet', release.root, clone], { cwd: temporary });
-        await takeIdentity(release.root, clone);
-        return base.slice(0, 12);
-      }),
-      step('Versions, address and changelog', async () => {
-        const paths = await writeRelease(clone, release);
-        return paths.length > 3 ? `${paths.length} files` : paths.join(', ');
-      }),
-      step('Packages of the lock file', async (_, onLine) => {
-        await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
-          cwd: clone,
-          onLine,
-        });
-        return undefined;
-      }),
-      step('Lock files of all workspaces', async (_, onLine) => checkLocks(clone, onLine)),
-      release.tested
-        ? step('make test', async () => 'skipped: TESTED=1')
-        : step('make test, which takes a while', async (_, onLine) => {
-            await run('make', ['test'], { cwd: clone, onLine });
-            return undefined;
-          }),
-      step('The tarball for npm, packed twice', async (context, onLine) => {
-        const packed = await packPackage(clone, join(temporary, 'npm'), onLine);
-        context.artefacts.push(...packed);
-        return describe(packed);
-      }),
-      step('The crates, packed twice and compiled', async (context, onLine) => {
-        const packed = await packCrates(clone, join(temporary, 'crates'), onLine);
-        context.artefacts.push(...packed);
-        return describe(packed);
-      }),
-      step('The tarball in a new project', async (context, onLine) => {
-        const [tarball] = context.artefacts.filter(({ name }) => name.endsWith('.tgz'));
-        const folder = await folderIn(temporary, 'new-npm');
-        await tryPackage(tarball as Artefact, folder, await typesOf(clone), onLine);
-        return 'import, require, types';
-      }),
-      step('The crates in a new project', async (context, onLine) => {
-        const packed = context.artefacts.filter(({ name }) => name.endsWith('.crate'));
-        await tryCrates(packed, await folderIn(temporary, 'new-cargo'), onLine);
-        return undefined;
-      }),
-      step('The commit, its tag and the artefacts', async ({ artefacts }) => {
-        await keepArtefacts(artefacts, clone, out, release.version);
-        await bringBack(release, clone, base);
-        return undefined;
-      }),
-    ];
-    await new Listr(steps, {
+    await new Listr(steps(temporary), {
       registerSignalListeners: false,
       rendererOptions: { showErrorMessage: false },
     }).run({ artefacts: [] });
@@ -106,6 +125,39 @@ export async function makeRelease(release: Release): Promise<void> {
     process.off('SIGINT', interrupt);
   }
 }
+
+const installing = (clone: string) => [
+  step('Packages of the lock file', async (_, onLine) => {
+    const parameters = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+    await run('npm', parameters, { cwd: clone, onLine });
+    return undefined;
+  }),
+  step('Lock files of all workspaces', async (_, onLine) => checkLocks(clone, onLine)),
+];
+
+const packing = (clone: string, temporary: string) => [
+  step('The tarball for npm, packed twice', async (context, onLine) => {
+    const packed = await packPackage(clone, join(temporary, 'npm'), onLine);
+    context.artefacts.push(...packed);
+    return describe(packed);
+  }),
+  step('The crates, packed twice and compiled', async (context, onLine) => {
+    const packed = await packCrates(clone, join(temporary, 'crates'), onLine);
+    context.artefacts.push(...packed);
+    return describe(packed);
+  }),
+  step('The tarball in a new project', async (context, onLine) => {
+    const [tarball] = context.artefacts.filter(({ name }) => name.endsWith('.tgz'));
+    const folder = await folderIn(temporary, 'new-npm');
+    await tryPackage(tarball as Artefact, folder, await typesOf(clone), onLine);
+    return 'import, require, types';
+  }),
+  step('The crates in a new project', async (context, onLine) => {
+    const packed = context.artefacts.filter(({ name }) => name.endsWith('.crate'));
+    await tryCrates(packed, await folderIn(temporary, 'new-cargo'), onLine);
+    return undefined;
+  }),
+];
 
 /** Retries while programs that Ctrl-C ends still write there, which `maxRetries` does not cover. */
 function removeFolder(folder: string): void {

@@ -1,9 +1,8 @@
 /** docs/support.md agrees with the manifests of the package and the crates, and with the versions under test. */
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { runtimesOfTests } from './tested-runtimes.js';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -23,15 +22,6 @@ function locked(folder: string, name: string, numbers: number): string {
   const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));
   const version: string = packages[`node_modules/${name}`].version;
   return version.split('.').slice(0, numbers).join('.');
-}
-
-/** The test runner's names of the runtimes: its error for an unknown one lists them. */
-async function runtimesOfTests(): Promise<string[]> {
-  const runner = join(root, 'packages/pointsman/tests/runtimes/dist/run.js');
-  const { stderr } = await promisify(execFile)(process.execPath, [runner, '?']).catch(
-    (error: { stderr: string }) => error,
-  );
-  return (/^Error: .*; expected some of (.*)$/m.exec(stderr)?.[1] ?? '').split(', ');
 }
 
 function atLeast(range: string): string {

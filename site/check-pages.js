@@ -22,9 +22,9 @@ const pages = readdirSync(folder, { recursive: true }).filter(
 );
 
 const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const [executablePath] = execFileSync('sh', ['-c', `command -v ${programs.join(' ')} || true`], {
-  encoding: 'utf8',
-}).split('\n');
+// Some shells look only for the first name of a `command -v`.
+const search = `command -v ${programs.join(' || command -v ')} || true`;
+const [executablePath] = execFileSync('sh', ['-c', search], { encoding: 'utf8' }).split('\n');
 if (!executablePath) throw new Error('Chromium is needed: Debian has it as package chromium');
 
 const { server } = await serve({ root: import.meta.dirname, port: 0 });

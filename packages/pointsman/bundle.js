@@ -7,7 +7,7 @@
  * needs besides in a file of its own. A script of a thread lies beside the file that starts it.
  */
 import { rmSync } from 'node:fs';
-import { relative } from 'node:path';
+import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
@@ -29,8 +29,9 @@ const forNode = {
 };
 const scriptsOfThreads = { entry: 'pool/entry', 'entry.node': 'pool/entry.node' };
 
+const pathFrom = (start, id) => relative(start, id).replaceAll(sep, '/');
 /** Modules by their path inside of the package: the path of a checkout may contain any name. */
-const within = (pattern) => (id) => pattern.test(relative(folder, id));
+const within = (pattern) => (id) => pattern.test(pathFrom(folder, id));
 
 /** What entries share that have nothing else in common. */
 const shared = [
@@ -48,7 +49,7 @@ const shared = [
 const groups = [
   ...shared,
   {
-    name: (id) => relative(`${folder}src`, id).slice(0, -3),
+    name: (id) => pathFrom(`${folder}src`, id).slice(0, -3),
     debugName: 'modules',
     test: within(/\/(sync|redis)\/(?!index\.)/),
   },
@@ -67,7 +68,7 @@ const inputs = (modules, from, ending) =>
 const common = {
   cwd: folder,
   // Other packages, and the modules of Node.
-  external: /^[^./]/,
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
 };
 
 rmSync(dir, { recursive: true, force: true });

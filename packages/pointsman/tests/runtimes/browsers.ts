@@ -31,8 +31,12 @@ function onPath(...programs: string[]): string | undefined {
     .find(existsSync);
 }
 
+/** On macOS and Windows browsers are not on the PATH. */
+const installed = (...paths: string[]): string | undefined => paths.find(existsSync);
+
 async function startHeadless(path: string, parameters: string[]): Promise<Started> {
-  const version = await versionOf(path);
+  // A browser for Windows ignores `--version` and opens a window.
+  const version = process.platform === 'win32' ? 'of this system' : await versionOf(path);
   return { programs: [spawn(path, parameters, { stdio: 'ignore' })], version };
 }
 
@@ -90,7 +94,12 @@ function browser({ name, find, missing, start }: Browser): Runtime {
 
 const chromium = browser({
   name: 'chromium',
-  find: () => onPath('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'),
+  find: () =>
+    onPath('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable') ??
+    installed(
+      '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+      'C:/Program Files/Google/Chrome/Application/chrome.exe',
+    ),
   missing: 'neither Chromium nor Chrome is installed (Debian: chromium)',
   start(path, profile, url) {
     // A container has no user namespaces for the sandbox and little shared memory. The page is trusted.
@@ -101,7 +110,9 @@ const chromium = browser({
 
 const firefox = browser({
   name: 'firefox',
-  find: () => onPath('firefox-esr', 'firefox'),
+  find: () =>
+    onPath('firefox-esr', 'firefox') ??
+    installed('/Applications/Firefox.app/Contents/MacOS/firefox'),
   missing: 'Firefox is not installed (Debian: firefox-esr)',
   start: (path, profile, url) =>
     startHeadless(path, ['--headless', '--no-remote', '--profile', profile, url]),

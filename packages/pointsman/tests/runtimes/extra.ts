@@ -13,7 +13,9 @@ export function install(): void {
   const installed = changed('node_modules/.package-lock.json') ?? 0;
   if (installed > (changed('package-lock.json') ?? 0)) return;
   console.log('fetching the runtimes of make test-all');
-  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit' });
+  // On Windows npm is a script, which only a shell can start.
+  const shell = process.platform === 'win32';
+  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'inherit', shell });
 }
 
 /** Each package has its program in a second package, which npm selected for this machine. */
@@ -21,7 +23,9 @@ function findIn(scope: string, program: string): Runtime['find'] {
   return () => {
     const root = join(folder, 'node_modules', scope);
     const packages = existsSync(root) ? readdirSync(root) : [];
-    const path = packages.map((name) => join(root, name, program)).find(existsSync);
+    const path = packages
+      .flatMap((name) => [join(root, name, program), join(root, name, `${program}.exe`)])
+      .find(existsSync);
     return path ? { path } : { missing: `npm has no ${scope} for this machine` };
   };
 }
