@@ -13,7 +13,7 @@ const figure = /(<!-- size (\S+) -->)[^<]*(<!-- \/size -->)/g;
 
 export function writeSizes(text: string, lines: readonly MeasuredLine[]): string {
   return text
-    .replace(table, (_, begin, end) => `${begin}${tableOf(lines)}${end}`)
+    .replace(table, (_, begin, end) => `${begin}\n${tableOf(lines)}\n${end}`)
     .replace(figure, (_, begin, id, end) => {
       const line = lines.find((one) => one.id === id);
       if (!line) throw new Error(`no size has the name ${id}`);

@@ -20,10 +20,12 @@ test('the figures are written between the comments, and nothing else changes', (
   expect(written).toBe(`Takes <!-- size Mutex -->4.4 kB<!-- /size -->.
 
 <!-- sizes -->
+
 | import  |  kB | narrow peers, kB      |
 | ------- | --: | --------------------- |
 | \`Mutex\` | 4.4 | narrow 0.9, wide 12.0 |
 | \`Mutex\` | 4.4 |                       |
+
 <!-- /sizes -->
 
 End.
