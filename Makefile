@@ -1,4 +1,4 @@
-# The entry point. `make help` lists the targets.
+# The entry point. `make help` lists the main targets, `make help ALL=1` all.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -9,25 +9,46 @@ include lab/lab.mk examples/examples.mk site/site.mk release/release.mk .github/
 
 RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+# What `make help` lists; the descriptions are those of the targets.
+MAIN := setup test check format lab examples docs-serve rust test-all clean
+
+help: ## list the main commands; ALL=1 lists all
+	@awk -F ':.*## ' -v main="$(if $(ALL),,$(MAIN))" '\
+	  /^[a-z0-9-]+:.*## / { names[++count] = $$1; about[$$1] = $$2 } \
+	  END { \
+	    if (main) count = split(main, names, " "); \
+	    for (i = 1; i <= count; i++) { \
+	      line = sprintf("  make %-18s", names[i]); \
+	      last = split(about[names[i]], words, " "); \
+	      for (w = 1; w <= last; w++) { \
+	        if (length(line) + length(words[w]) > 79) { print line; line = sprintf("%25s", "") } \
+	        line = line " " words[w] \
+	      } \
+	      print line \
+	    } \
+	  }' $(MAKEFILE_LIST)
 	@echo
+ifdef ALL
 	@echo "  make lab FULL=1                      every row of every table: some 40 minutes"
-	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 for 20 rounds"
-	@echo "  make lab TABLE=semaphore ROW=…       one row; SUBJECT=… tries one subject against ours"
+	@echo "  make lab TABLE=semaphore             every row of one table (ROUNDS=20)"
+	@echo "  make lab TABLE=semaphore ROW=…       one row; SUBJECT=… tries one subject"
 	@echo "  make lab FRESH=1                     discard the results of an interrupted run"
 	@echo "  make lab REPORT=1                    rebuild the page without measuring"
-	@echo "  make lab NODE=26                     measure on that Node, taken from the registry"
+	@echo "  make lab NODE=26                     measure on that Node, from the registry"
+else
+	@echo "  make help ALL=1         list all commands, and the options of make lab"
+endif
 
 # --- prerequisites: the packages of the lock file, and the build ---
 
 node_modules/.package-lock.json: package-lock.json
-	npm ci --ignore-scripts --no-fund --no-audit
+	@echo "Installing the packages of package-lock.json: about a minute, mostly downloads."
+	@SECONDS=0; npm ci --ignore-scripts --no-fund --no-audit --loglevel=error && echo "Installed in $$SECONDS s."
 	@touch $@
 
-setup: node_modules/.package-lock.json ## install and build; every other target does this first
-	@echo "Building the packages and the lab: some seconds."
-	@npm run --silent build
+setup: node_modules/.package-lock.json ## install the locked packages and build; 1 to 2 minutes
+	@echo "Building: about 20 s the first time, less after a change; longer on a busy machine."
+	@SECONDS=0; npm run --silent build && echo "Built in $$SECONDS s."
 
 # --- tests ---
 
@@ -55,11 +76,11 @@ ab:
 redis:
 	$(call install,redis-server valkey-server,The tests of locks on Redis need,redis-server)
 
-test: setup browser redis check rust targets-here ## run check and all tests, in Node, workerd, headless Chromium and Rust
+test: setup browser redis check rust targets-here ## check and test: Rust, Node, workerd, Chromium
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browsers redis servers check rust rust-32 rust-oldest features targets deny semver doc examples example-axum docs-check types-oldest jsr ## test everything in docs/support.md, the examples and the site; long
+test-all: setup browsers redis servers check rust rust-32 rust-oldest features targets deny semver doc examples example-axum docs-check types-oldest jsr ## test everything in docs/support.md and examples; long
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 
@@ -74,7 +95,7 @@ test-node: setup ## run the tests of the npm package's source in the installed N
 runtimes: setup ## run the tests in other runtimes (RUNTIME="deno bun chromium firefox webkit node-26")
 	$(RUNTIMES) $(RUNTIME)
 
-check: setup package ## check formatting, lint, versions, words and the npm package; a warning fails
+check: setup package ## check format, lint, words, versions and the package
 	npx --no-install biome check --error-on-warnings .
 	$(RELEASE) check
 	cargo fmt --all --check
@@ -84,7 +105,7 @@ format: setup ## format, and fix what lint can fix
 	npx --no-install biome check --write .
 	cargo fmt --all
 
-clean: ## remove what was built and installed here, except the lab's results
+clean: ## remove builds and packages; the lab's results stay
 	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr site/node_modules site/api site/.vitepress/cache $(OLDEST_TYPESCRIPT)/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	git clean -fdXq examples

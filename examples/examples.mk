@@ -13,6 +13,6 @@ example-axum: ## build and test examples/axum, a web server on the crate
 	  echo "axum runs on Tokio, not on the crate:"; cargo tree $(EXAMPLE_AXUM) --invert tokio --depth 1; exit 1; }
 	cargo test $(EXAMPLE_AXUM) --quiet --target-dir target/examples
 
-examples: setup browser redis $(EXAMPLES) ## build and test the programs in examples/ (EXAMPLE=vite)
+examples: setup browser redis $(EXAMPLES) ## build and test the example programs (EXAMPLE=vite)
 	@echo "Building and testing $(or $(EXAMPLE),each example, which takes a minute or two)."
 	@node examples/test.js $(EXAMPLE)

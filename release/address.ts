@@ -9,6 +9,8 @@ export interface Address {
   /** As npm writes it, and compares it with a provenance. */
   readonly git: string;
   readonly issues: string;
+  /** Followed by a file's path: its page. */
+  readonly files: string;
   /** The code host's form for private reports of vulnerabilities. */
   readonly advisory: string;
 }
@@ -26,6 +28,7 @@ export function parseAddress(repository: unknown): Address | undefined {
     page: repository,
     git: `git+${repository}.git`,
     issues: `${repository}/issues`,
+    files: `${repository}/blob/main/`,
     advisory: `${repository}/security/advisories/new`,
   };
 }

@@ -119,6 +119,20 @@ test('pages that need the absolute address get it, and a new one when it changes
   );
 });
 
+test("a package's README links its guides once there is an address", () => {
+  const path = 'packages/pointsman/README.md';
+  const text = 'See `docs/pool.md` and `docs/sync/locks.md`, not `docs/`.';
+  const link = (guide: string, page = 'host.example/owner/name') =>
+    `[\`${guide}\`](https://${page}/blob/main/${guide})`;
+  const linked = stamp(path, text);
+  expect(linked).toBe(
+    `See ${link('docs/pool.md')} and ${link('docs/sync/locks.md')}, not \`docs/\`.`,
+  );
+  const other = { ...facts, address: parseAddress('https://other.example/a/b') };
+  expect(stamp(path, linked, other)).toContain(link('docs/pool.md', 'other.example/a/b'));
+  expect(stamp(path, text, { ...facts, address: undefined })).toBe(text);
+});
+
 test('other files are left alone', () => {
   expect(stampOf('README.md')).toBe(undefined);
 });

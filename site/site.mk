@@ -29,5 +29,5 @@ docs-check: docs browser ## the same, and check the pages in Chromium
 	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
 
-docs-serve: docs ## the same as make docs, and serve the site locally
+docs-serve: docs ## build the documentation site and serve it locally
 	@site/node_modules/.bin/vitepress preview site

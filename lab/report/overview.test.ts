@@ -170,16 +170,31 @@ describe('the picture of all tables', () => {
   it('shows the work, the peer and the ratio of each table', () => {
     expect(texts).toEqual(
       expect.arrayContaining([
-        ...['calls in a row', 'against quick', '4.00'],
-        ...['locks in a row', 'slower than quick', '0.25'],
-        ...['turns in a row', 'no difference to quick', '1.00'],
+        ...['calls in a row', 'against quick', '4.00× faster', '4.00 to 4.00'],
+        ...['locks in a row', '4.00× slower'],
+        ...['turns in a row', 'no difference', '1.00 to 1.00'],
       ]),
     );
-    expect(texts.at(-1)).toBe('2 × A processor, Node 20.20.2; 2026-01-03; rounds: 3');
+    expect(texts.at(-1)).toBe('2 cores of A processor, Node 20.20.2; 2026-01-03; 3 rounds');
     const description = document
       .querySelector('[aria-label^="Ours is"]')
       ?.getAttribute('aria-label');
     expect(description).toContain('4.00 times slower than quick');
+  });
+
+  it('says so if no result is certain', () => {
+    const { textContent } = parse(drawOverview(outcomes.slice(3), 'narrow')).body;
+    expect(textContent).toContain('no result is certain yet');
+    expect(textContent).not.toMatch(/undefined|NaN|rounds/);
+  });
+
+  it('states the lower end of a wide interval, as the sentence does', () => {
+    const outcome = outcomeWith({ ours: 400, quick: 100 }, 'higher', 'calls');
+    const headline = { ...outcome.headline, ratio: { median: 4, low: 2, high: 8 } };
+    const drawn = drawOverview([{ ...outcome, headline } as TableOutcome], 'narrow');
+    const { textContent } = parse(drawn).body;
+    expect(textContent).toContain('≥ 2.00× faster');
+    expect(textContent).toContain('2.00 to 8.00');
   });
 
   it('places a ratio of 1/4 as far left of 1 as a ratio of 4 to its right', () => {

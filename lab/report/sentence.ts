@@ -19,8 +19,12 @@ export interface Sentence {
   readonly doubt: string;
 }
 
-/** If the interval is wider than this factor, the sentence says 'at least'. */
+/** If the interval is wider than this factor, only its lower end is stated: 'at least'. */
 const wideFactor = 1.5;
+
+export function isWide({ low, high }: Estimate): boolean {
+  return high / low >= wideFactor;
+}
 
 export function sentenceOf(outcome: TableOutcome): string {
   return textOf(sentencePartsOf(outcome));
@@ -92,7 +96,7 @@ function claim(ours: string, where: string, row: RowOutcome, headline: Headline)
     };
   }
   if (verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
-    const inverse = { median: 1 / ratio.median, low: 1 / ratio.high, high: 1 / ratio.low };
+    const inverse = inverseOf(ratio);
     return {
       before: `${ours} ${isOrSeems} `,
       figure: `${times(inverse, isKnown)} slower`,
@@ -111,8 +115,12 @@ function claim(ours: string, where: string, row: RowOutcome, headline: Headline)
 }
 
 /** The ratio, or 'at least' its lower bound if the interval is wide or doubtful. */
-function times({ median, low, high }: Estimate, isKnown: boolean): string {
-  return isKnown && high / low < wideFactor
-    ? `${describeRatio(median)} times`
-    : `at least ${describeRatio(low)} times`;
+export function inverseOf({ median, low, high }: Estimate): Estimate {
+  return { median: 1 / median, low: 1 / high, high: 1 / low };
+}
+
+function times(ratio: Estimate, isKnown: boolean): string {
+  return isKnown && !isWide(ratio)
+    ? `${describeRatio(ratio.median)} times`
+    : `at least ${describeRatio(ratio.low)} times`;
 }

@@ -7,7 +7,7 @@
 import { basename } from 'node:path';
 import type { Facts } from './facts.js';
 import { stampDeno, stampLock, stampManifest } from './json.js';
-import { stampIssueForms, stampSecurity } from './pages.js';
+import { stampIssueForms, stampReadme, stampSecurity } from './pages.js';
 import { stampCargoLock, stampCrate } from './toml.js';
 
 export type { Facts } from './facts.js';
@@ -15,6 +15,9 @@ export type { Facts } from './facts.js';
 const byPath: Record<string, Stamp> = {
   'SECURITY.md': stampSecurity,
   '.github/ISSUE_TEMPLATE/config.yml': stampIssueForms,
+  'packages/pointsman/README.md': stampReadme,
+  'crates/pointsman/README.md': stampReadme,
+  'crates/tokio/README.md': stampReadme,
 };
 const byName: Record<string, Stamp> = {
   'package.json': stampManifest,

@@ -20,3 +20,18 @@ contact_links:
     about: Report it here, where only the maintainers can read it.
 `;
 }
+
+/**
+ * Stamps the guides that a package's README names: a registry shows it without the files of the repository. They are
+ * plain text until there is an address.
+ */
+export function stampReadme(text: string, { address }: Facts): string {
+  if (!address) return text;
+  return text.replace(
+    /\[(`docs\/[\w/-]+\.md`)\]\([^)]*\)|(`docs\/[\w/-]+\.md`)/g,
+    (_, linked?: string, plain?: string) => {
+      const guide = linked ?? plain ?? '';
+      return `[${guide}](${address.files}${guide.replaceAll('`', '')})`;
+    },
+  );
+}
