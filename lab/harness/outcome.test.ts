@@ -75,7 +75,7 @@ describe('the outcome of a row', () => {
   it('compares ours with the best peer that completed the row', () => {
     const outcome = outcomeFrom(thrice({ ours: 5, control: 5, fast: 10, slow: 20, floor: 4 }));
     expect(sentenceOf(outcome)).toBe(
-      'Our chair is 2.00 times faster than fast, the fastest peer, in the kitchen (95 % interval 2.00 to 2.00).',
+      'Our chair is 2.00 times faster than fast, the fastest peer, in the kitchen (98 % interval 2.00 to 2.00).',
     );
     const row = onlyRow(outcome);
     expect(row.subjects.map(({ ratio }) => ratio?.median ?? null)).toEqual([
@@ -158,7 +158,7 @@ describe('the outcome of a row', () => {
   it('says so when ours is slower', () => {
     const outcome = outcomeFrom(thrice({ ours: 12, control: 12, fast: 10, slow: 20 }));
     expect(sentenceOf(outcome)).toBe(
-      'Our chair is 1.20 times slower than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20).',
+      'Our chair is 1.20 times slower than fast, the fastest peer, in the kitchen (98 % interval 1.20 to 1.20).',
     );
   });
 
@@ -166,7 +166,7 @@ describe('the outcome of a row', () => {
     const outcome = outcomeFrom(thrice({ ours: 10, control: 13, fast: 12 }));
     expect(outcome.rows[0]?.verdict).toBe('unknown');
     expect(sentenceOf(outcome)).toBe(
-      'Our chair seems at least 1.20 times faster than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20; too noisy: two runs of the same code differed by up to 30 %).',
+      'Our chair seems at least 1.20 times faster than fast, the fastest peer, in the kitchen (98 % interval 1.20 to 1.20; too noisy: two runs of the same code differed by up to 30 %).',
     );
   });
 

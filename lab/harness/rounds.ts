@@ -25,7 +25,7 @@ export interface Progress {
 }
 
 const usualStartMilliseconds = 300;
-const usualTurnsMilliseconds = 2_500;
+const usualTurnsMilliseconds = 1_500;
 
 export interface MeasuringOptions {
   readonly plan: Plan;

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { describe, expect, it } from 'vitest';
 import {
   type Better,
   estimate,
   estimateRatio,
   judge,
+  judgeAgainstBest,
   meanOfSeries,
   noiseFloor,
   ratioInRound,
@@ -133,7 +136,7 @@ describe('a ratio', () => {
   });
 
   it("has Student's interval over the rounds, which needs two", () => {
-    // Logarithms 0 and 2: mean 1, standard deviation 1.41, and 12.7 degrees of doubt.
+    // Logarithms 0 and 2: mean 1, standard error 1, and a quantile of 31.8.
     const found = estimateRatio(
       new Map([
         [1, 0],
@@ -141,13 +144,22 @@ describe('a ratio', () => {
       ]),
     );
     expect(Math.log(found?.median ?? 0)).toBeCloseTo(1);
-    expect(Math.log(found?.high ?? 0)).toBeCloseTo(1 + 12.706, 2);
+    expect(Math.log(found?.high ?? 0)).toBeCloseTo(1 + 31.821, 2);
     expect(estimateRatio(series(3))).toEqual({
       median: expect.closeTo(3),
       low: expect.closeTo(3),
       high: expect.closeTo(3),
     });
     expect(estimateRatio(new Map())).toBeNull();
+  });
+
+  it('leaves out a fifth of the rounds at each end, and is less certain for it', () => {
+    const logarithms = (...rounds: number[]) => new Map(rounds.entries());
+    // Of -9, 1, 2, 3, 99 the mean of 1, 2, 3 is 2; with -9 as 1 and 99 as 3 the squares are 4, over 3 * 2.
+    const found = estimateRatio(logarithms(2, 99, 1, -9, 3));
+    expect(Math.log(found?.median ?? 0)).toBeCloseTo(2);
+    expect(Math.log(found?.high ?? 0)).toBeCloseTo(2 + 6.965 * Math.sqrt(4 / 6), 2);
+    expect(estimateRatio(logarithms(2, 5, 1, -9, 3))).toEqual(found);
   });
 });
 
@@ -167,6 +179,38 @@ describe('the best of several peers', () => {
     const some = new Map([[0, Math.log(5)]]);
     expect(Math.exp(seriesOfBest([some, series(2, 2)]).get(1) ?? 0)).toBeCloseTo(2);
     expect(seriesOfBest([]).size).toBe(0);
+  });
+});
+
+describe('a verdict that is judged after each round', () => {
+  /** Returns how many of 500 runs of at most 20 rounds say that ours is faster or slower than its best peer. */
+  function alarms(peers: number, deviation: number, outliers: number): number {
+    const generator = xoroshiro128plus(1);
+    const random = () => uniformFloat64(generator);
+    const noise = () =>
+      deviation * normal(random) + (random() < outliers ? 0.7 * normal(random) : 0);
+    let wrong = 0;
+    for (let run = 0; run < 500; run += 1) {
+      const all = Array.from({ length: peers }, (): Map<number, number> => new Map());
+      const control = new Map<number, number>();
+      let verdict: Verdict = 'unknown';
+      for (let round = 0; round < 20 && verdict === 'unknown'; round += 1) {
+        const ours = noise();
+        for (const series of all) series.set(round, ours - noise());
+        control.set(round, ours - noise());
+        const found = estimateRatio(control);
+        verdict = judgeAgainstBest(all, found && noiseFloor(found));
+      }
+      if (verdict === 'faster' || verdict === 'slower') wrong += 1;
+    }
+    return wrong;
+  }
+
+  it('is wrong about equal subjects in at most 2 of 100 runs, also if some rounds are far off', () => {
+    expect(alarms(1, 0.02, 0)).toBeLessThanOrEqual(10);
+    expect(alarms(1, 0.1, 0)).toBeLessThanOrEqual(10);
+    expect(alarms(1, 0.1, 0.15)).toBeLessThanOrEqual(10);
+    expect(alarms(5, 0.1, 0.15)).toBeLessThanOrEqual(10);
   });
 });
 
@@ -207,3 +251,8 @@ describe('a noise floor', () => {
     expect(noiseFloor({ median: 1, low: 1, high: 1 })).toBe(1);
   });
 });
+
+/** Box and Muller's. */
+function normal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}

@@ -73,7 +73,7 @@ function upshot(outcome: RowOutcome): Markup {
     unknown: peer === undefined ? '' : `times as good as ${peer}`,
   };
   return html`<div class="upshot ${verdictClass(verdict)}">
-<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${verdict === 'unknown' && html`<span class="range">not certain: ${describeDoubt(outcome)}</span>`}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">the same code differed from itself by up to ${describeExcess(noise)}</span>`}</p>
+<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${verdict === 'unknown' && html`<span class="range">not certain: ${describeDoubt(outcome)}</span>`}${ratio && html`<span class="range">98&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">the same code differed from itself by up to ${describeExcess(noise)}</span>`}</p>
 ${floor && html`<p>${describeShare(floor.share)} of the floor<span class="range">${floor.floor.subject.name}</span></p>`}
 ${ours && !ours.ok && html`<p class="absent">${ours.subject.name} failed</p>`}
 </div>`;

@@ -32,7 +32,7 @@ export function documentLines(
 
   return html`<div class="scroll"><table class="document tests">
 <thead>
-<tr><th rowspan="2" scope="col">${scale ? 'Test' : 'Figure'}</th>${published.map((line) => head(line, 2))}${others.map((line) => head(line, 1))}${scale && html`<th rowspan="2" scope="col">${againstPeer}: times better, 95&nbsp;% interval</th>`}</tr>
+<tr><th rowspan="2" scope="col">${scale ? 'Test' : 'Figure'}</th>${published.map((line) => head(line, 2))}${others.map((line) => head(line, 1))}${scale && html`<th rowspan="2" scope="col">${againstPeer}: times better, 98&nbsp;% interval</th>`}</tr>
 <tr>${published.map(() => html`<th scope="col">published</th><th scope="col">here</th>`)}${others.map(() => html`<th scope="col">here</th>`)}</tr>
 </thead>
 <tbody>

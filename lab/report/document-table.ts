@@ -83,7 +83,7 @@ ${subject.subject.role === 'floor' ? floorCell(subject) : ratioCell(subject)}
   return html`<div class="scroll"><table class="document">
 <thead>
 <tr><th rowspan="2" scope="col">Library</th>${rows.map((row) => html`<th colspan="2" scope="colgroup">${columnOf(row)}</th>`)}<th colspan="2" scope="colgroup">${counted(first.rounds, 'interleaved round')}</th></tr>
-<tr>${rows.map(() => html`<th scope="col">published</th><th scope="col">${here}</th>`)}<th scope="col">${columnOf(first)}, median</th><th scope="col">${oursName} against it: times better, 95&nbsp;% interval</th></tr>
+<tr>${rows.map(() => html`<th scope="col">published</th><th scope="col">${here}</th>`)}<th scope="col">${columnOf(first)}, median</th><th scope="col">${oursName} against it: times better, 98&nbsp;% interval</th></tr>
 </thead>
 <tbody>
 ${lines.map(line)}

@@ -81,7 +81,7 @@ function turned(
   const scale = ratioScale(blocks.flat().map(({ ratio }) => ratio));
   return html`<div class="scroll"><table class="matrix turned">
 <thead>
-<tr><th scope="col"></th>${columns.map(({ subject }) => html`<th scope="col">${subject.name}</th>`)}<th scope="col">times better than the best peer, 95&nbsp;% interval</th></tr>
+<tr><th scope="col"></th>${columns.map(({ subject }) => html`<th scope="col">${subject.name}</th>`)}<th scope="col">times better than the best peer, 98&nbsp;% interval</th></tr>
 </thead>
 <tbody>
 ${blocks.map(

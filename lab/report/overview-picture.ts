@@ -112,7 +112,7 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
   const title = isNarrow
     ? 'Pointsman and the fastest peer'
     : 'How many times faster Pointsman is than the fastest peer';
-  const about = ['ratio with its 95 % interval,', 'logarithmic; left of 1× the peer is faster'];
+  const about = ['ratio with its 98 % interval,', 'logarithmic; left of 1× the peer is faster'];
   const subtitle = isNarrow ? about : [about.join(' ')];
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>${title}</title>

@@ -237,7 +237,7 @@ describe('the page', () => {
         /^Ours is 2\.00 times slower than quick/,
       );
       expect(card.querySelector('p')?.textContent).toMatch(
-        /^Ours is 2\.00 times slower than quick, the fastest peer, indoors \(95 % interval 2\.00 to 2\.00\)\.$/,
+        /^Ours is 2\.00 times slower than quick, the fastest peer, indoors \(98 % interval 2\.00 to 2\.00\)\.$/,
       );
       expect(card.querySelectorAll('svg[role="img"][aria-label]')).toHaveLength(1);
     }

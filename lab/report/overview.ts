@@ -25,7 +25,7 @@ export function overview(outcomes: readonly TableOutcome[]): Markup {
 ${certain.map(card)}
 </ul>
 <p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that no subject can avoid</span> The line on a bar reaches from the lowest to the highest round.</p>
-<p class="rule">Faster or slower is said only if the 95&nbsp;% interval of the ratio excludes 1 and the ratio is further from 1 than our code from itself in the same rounds. No difference is said only if the whole interval is within 10&nbsp;% of 1. <a href="#method">How to read this</a></p>`
+<p class="rule">Faster or slower is said only if the 98&nbsp;% interval of the ratio excludes 1 and the ratio is further from 1 than our code from itself in the same rounds. No difference is said only if the whole interval is within 10&nbsp;% of 1. <a href="#method">How to read this</a></p>`
   }
 ${
   others.length > 0 &&

@@ -97,7 +97,7 @@ export function drawPicture(outcome: TableOutcome): string | undefined {
 <title>${row.row.row}</title>
 <style>${new Markup(pictureStyle)}</style>
 <text x="0" y="20" class="title">${outcome.table.title}</text>
-<text x="0" y="42" class="small">${row.row.row}: ${row.row.unit}, ${row.row.better} is better; median of ${counted(row.rounds, 'round')}, 95 % interval</text>
+<text x="0" y="42" class="small">${row.row.row}: ${row.row.unit}, ${row.row.better} is better; median of ${counted(row.rounds, 'round')}, 98 % interval</text>
 <g transform="translate(0 ${head})">${new Markup(chart)}</g>
 <text x="0" y="${head + height + foot - 10}" class="small">${where}; ${when}${failures}</text>
 </svg>

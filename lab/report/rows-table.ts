@@ -15,7 +15,7 @@ import { describeDoubt, verdictClass, verdictWord } from './verdict.js';
 export function rowsTable(table: string, outcomes: readonly RowOutcome[]): Markup {
   const scale = ratioScale(outcomes.map(({ ratio }) => ratio));
   return html`<div class="scroll"><table class="rows">
-<thead><tr><th scope="col">Row</th><th scope="col">Of the floor</th><th scope="col">Ours</th><th scope="col" class="peer-column">Best peer</th><th scope="col">Times better, 95&nbsp;% interval</th><th scope="col">Verdict</th></tr></thead>
+<thead><tr><th scope="col">Row</th><th scope="col">Of the floor</th><th scope="col">Ours</th><th scope="col" class="peer-column">Best peer</th><th scope="col">Times better, 98&nbsp;% interval</th><th scope="col">Verdict</th></tr></thead>
 <tbody>
 ${outcomes.map((outcome) => {
   const { row, ours, bestPeer, verdict } = outcome;

@@ -25,7 +25,7 @@ function sentence(
 describe('the sentence of a table', () => {
   it('has the ratio, or its lower bound if the interval is wide', () => {
     expect(sentence([1.9, 2, 2.1], 1.05)).toBe(
-      'Ours is 2.00 times faster than theirs, the fastest peer, indoors (95 % interval 1.90 to 2.10).',
+      'Ours is 2.00 times faster than theirs, the fastest peer, indoors (98 % interval 1.90 to 2.10).',
     );
     expect(sentence([10.2, 10.6, 28.8], 1.05)).toContain('Ours is at least 10.2 times faster than');
     expect(sentence([0.2, 0.25, 0.4], 1.05)).toContain('Ours is at least 2.50 times slower than');
@@ -33,7 +33,7 @@ describe('the sentence of a table', () => {
 
   it('has the lower bound and the reason if the noise is larger than the difference', () => {
     expect(sentence([1.5, 3.5, 9], 4)).toBe(
-      'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (95 % interval 1.50 to 9.00; too noisy: two runs of the same code differed by up to 300 %).',
+      'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (98 % interval 1.50 to 9.00; too noisy: two runs of the same code differed by up to 300 %).',
     );
     expect(sentence([0.3, 0.37, 0.44], 4)).toContain('Ours seems at least 2.27 times slower than');
   });
@@ -41,7 +41,7 @@ describe('the sentence of a table', () => {
   it('distinguishes no difference from no certain difference', () => {
     expect(sentence([0.97, 1, 1.02], 1.05)).toContain('show no difference indoors (ratio 1.00');
     expect(sentence([0.73, 0.95, 1.12], 1.05)).toBe(
-      'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 95 % interval 0.73 to 1.12; the interval is too wide).',
+      'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 98 % interval 0.73 to 1.12; the interval is too wide).',
     );
     expect(sentence([1.01, 1.02, 1.03], 1.2)).toContain('show no difference indoors');
   });

@@ -82,7 +82,7 @@ function claim(ours: string, where: string, row: RowOutcome, headline: Headline)
   const doubt = isKnown ? '' : describeDoubt(row, headline);
   const isByProcessorTime = headline.rows.every(({ row }) => row.judgedByProcessorTime);
   const interval = (of: Estimate) =>
-    `95 % interval ${describeRatioInterval(of)}${isByProcessorTime ? ', by processor time' : ''}`;
+    `98 % interval ${describeRatioInterval(of)}${isByProcessorTime ? ', by processor time' : ''}`;
   const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
   const isOrSeems = isKnown ? 'is' : 'seems';
 

@@ -1,6 +1,7 @@
 /** One process of a cell: ten tasks that lock and unlock until they are stopped. */
 import { on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { usedMicroseconds } from '../../../harness/sample.js';
 import { lockSubjectNamed } from '../subjects/index.js';
 import { drawFrom, keySetNamed } from '../workloads/keys.js';
 import { FileJudge } from './file-judge.js';
@@ -36,7 +37,7 @@ async function run(setting: Setting): Promise<Report> {
   const stay = pause === 0 ? undefined : () => sleep(pause);
   const draw = drawFrom(keySetNamed(setting.keySet), `${namespace}:${nameOf(setting)}`);
   const waits: number[] = [];
-  const usedBefore = process.cpuUsage();
+  const usedBefore = usedMicroseconds();
   let phase: 'before' | 'measured' | 'over' = 'before';
   let turns = 0;
 
@@ -63,6 +64,6 @@ async function run(setting: Setting): Promise<Report> {
   phase = 'over';
   await tasks;
   judge.close();
-  const { user, system } = process.cpuUsage(usedBefore);
-  return { perSecond, waits, turns, intruders: judge.intruders, used: user + system };
+  const used = usedMicroseconds() - usedBefore;
+  return { perSecond, waits, turns, intruders: judge.intruders, used };
 }

@@ -4,6 +4,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { usedMicroseconds } from '../../../harness/sample.js';
 import { hashOf } from './hashing.js';
 
 export interface Report {
@@ -28,8 +29,7 @@ server.keepAliveTimeout = 60_000;
 
 function report(): void {
   const { port } = server.address() as AddressInfo;
-  const { user, system } = process.cpuUsage();
-  process.send?.({ port, usedMicroseconds: user + system } satisfies Report);
+  process.send?.({ port, usedMicroseconds: usedMicroseconds() } satisfies Report);
 }
 
 process.on('message', report);

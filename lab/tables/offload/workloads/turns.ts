@@ -4,6 +4,7 @@
  * Invariant: determined once in a run, before the first cell, and passed on to every cell's process, so that a task is
  * the same work for every subject.
  */
+import { usedMicroseconds } from '../../../harness/sample.js';
 import { spin } from '../tasks/functions.js';
 
 const variable = 'LAB_TURNS_PER_MICROSECOND';
@@ -24,10 +25,9 @@ export function turnsIn(microseconds: number): number {
 /** By processor time, which other programs hardly change. The fastest pass counts; the first ones compile. */
 function calibrated(): number {
   const microseconds = Array.from({ length: passes }, () => {
-    const before = process.cpuUsage();
+    const before = usedMicroseconds();
     spin(turnsPerPass);
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
+    return usedMicroseconds() - before;
   });
   return turnsPerPass / Math.min(...microseconds);
 }

@@ -5,6 +5,7 @@
  * interrupt. Therefore the waiters themselves check the processor time used, and stop the batch once its pace is too
  * slow to finish within the limit.
  */
+import { usedMicroseconds } from '../../../harness/sample.js';
 import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';
 
@@ -18,13 +19,12 @@ export function deepQueue(form: PermitForm, library: unknown): Workload {
   const { create, acquire, release, open } = form;
   const semaphore = create(library, 1);
   let count = 0;
-  let usedBefore = process.cpuUsage();
+  let usedBefore = usedMicroseconds();
   let stop: (reason: Error) => void;
 
   function tooSlow(done: number, what: string): Error | undefined {
     if (done % between !== 0) return undefined;
-    const { user, system } = process.cpuUsage(usedBefore);
-    const seconds = (user + system) / 1e6;
+    const seconds = (usedMicroseconds() - usedBefore) / 1e6;
     if (seconds <= graceSeconds + (limitSeconds * done) / waiters) return undefined;
     const soFar = `${done} of ${waiters} ${what} after ${seconds.toFixed(1)} s`;
     return new Error(`would take longer than ${limitSeconds} s: ${soFar}`);
@@ -44,13 +44,13 @@ export function deepQueue(form: PermitForm, library: unknown): Workload {
     open?.(semaphore, 1);
     const permit = await holding;
     let last: Promise<void> | undefined;
-    usedBefore = process.cpuUsage();
+    usedBefore = usedMicroseconds();
     for (let queued = 0; queued < waiters; queued++) {
       const reason = tooSlow(queued, 'waiters queued');
       if (reason) throw reason;
       last = waiter();
     }
-    usedBefore = process.cpuUsage();
+    usedBefore = usedMicroseconds();
     release(semaphore, permit);
     await last;
     expectCount('waiters granted', count, waiters);

@@ -3,6 +3,7 @@
  * 230 ms later. A limiter with fixed windows admits 99 of them at once, and 100 more after 20 ms.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { usedMicroseconds } from '../../../harness/sample.js';
 import type { MeasuredCell, Measurement } from '../../../harness/table.js';
 import { type Job, judge } from '../obedience.js';
 import type { LimiterForm, Rate } from '../subject.js';
@@ -42,12 +43,12 @@ export function obedientCell(rule: 'rate' | 'both'): MeasuredCell {
     const wide = limiter.create(library, { concurrency, rate: { limit: 1_000, per: rate.per } });
     await Promise.all(Array.from({ length: 300 }, () => limiter.run(wide, () => pause(1))));
 
-    const cpuBefore = process.cpuUsage();
+    const usedBefore = usedMicroseconds();
     const all = [ask()];
     await pause(rate.per - before);
     for (let job = 1; job < jobs; job++) all.push(ask());
     await Promise.all(all);
-    const { user, system } = process.cpuUsage(cpuBefore);
+    const used = usedMicroseconds() - usedBefore;
 
     const verdict = judge(done, rate, concurrency);
     const { starts, tooEarly, mostInWindow, mostAtOnce, throughput } = verdict;
@@ -63,7 +64,7 @@ export function obedientCell(rule: 'rate' | 'both'): MeasuredCell {
     if (broken.length > 0) return { ok: false, note: broken.join('; '), samples: {} };
     return {
       ok: true,
-      samples: { throughput: [throughput], processor: [(user + system) / jobs] },
+      samples: { throughput: [throughput], processor: [used / jobs] },
     };
   }
 
