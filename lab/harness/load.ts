@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { sum } from 'simple-statistics';
+import { descendantsOf, readIfThere } from './processor-time.js';
 
 /** Clock ticks since boot. */
 interface LoadSnapshot {
@@ -40,10 +41,14 @@ function ticksIn(statistics: string): number {
   return sum(fields.slice(11, 15).map(Number));
 }
 
-/** Returns undefined without /proc. `processes` are those that the lab waits for only at its end. */
+/**
+ * Returns undefined without /proc. `processes` are those that the lab waits for only at its end; their descendants count
+ * too.
+ */
 export function readLoad(processes: readonly number[]): LoadSnapshot | undefined {
   try {
-    const own = ['self', ...processes].map((id) => readFileSync(`/proc/${id}/stat`, 'utf8'));
+    const ids = processes.flatMap((id) => [id, ...descendantsOf(id)]);
+    const own = ['self', ...ids].map((id) => readIfThere(`/proc/${id}/stat`));
     return parseLoad(readFileSync('/proc/stat', 'utf8'), ...own);
   } catch {
     return undefined;

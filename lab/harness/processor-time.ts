@@ -56,7 +56,8 @@ function threadsOf(id: number): string[] {
   }
 }
 
-function readIfThere(path: string): string {
+/** Returns an empty text for a process that has ended. */
+export function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

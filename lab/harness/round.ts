@@ -79,7 +79,7 @@ async function runTogether(options: RoundOptions): Promise<readonly Taker[]> {
   try {
     // All of them, so that no process starts after the others have been killed.
     const starts = await Promise.allSettled(
-      Array.from({ length: availableParallelism() }, startNext),
+      Array.from({ length: group.cell.warmsUpAlone ? 1 : availableParallelism() }, startNext),
     );
     for (const one of starts) if (one.status === 'rejected') throw one.reason;
     if (options.isFirst) await noteIdleShares(takers);

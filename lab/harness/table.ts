@@ -87,6 +87,8 @@ export type Cell = MeasuredCell | NativeCell;
 interface AnyCell {
   readonly id: string;
   readonly subjects: readonly string[];
+  /** Its processes warm up one after the other, because each needs several cores. */
+  readonly warmsUpAlone?: true;
   /** The length of a slice; a subject may need longer for one batch. Default: 25. */
   readonly sliceMilliseconds?: number;
   /** The number of turns in a round. Default: as many as take about a second, from 2 to 10. */

@@ -22,7 +22,7 @@ const warmUpMilliseconds: Readonly<Record<Platform, number>> = {
 };
 const workWarmUpMilliseconds = 15;
 
-interface Described extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds'> {
+interface Described extends Pick<MeasuredCell, 'id' | 'sliceMilliseconds' | 'turns'> {
   readonly platform: Platform;
   readonly works: readonly Work[];
   /** Default: all subjects that do one of the works. */
@@ -35,6 +35,7 @@ export function bridgeCell({ platform, works, ...cell }: Described): MeasuredCel
     ...cell,
     expectedMilliseconds: platform === 'Chromium' ? 1_000 : 600,
     limitMilliseconds: 60_000,
+    warmsUpAlone: true,
     async measure(name, lab) {
       const sessions = await openSessions(platform, name, works.includes('idle'));
       if (!sessions) return { ok: false, unavailable: true, note: noChromium, samples: {} };
