@@ -68,7 +68,7 @@ const groups = {
     page('The crate', 'crates/pointsman/README.md'),
     crate,
   ],
-  Lab: [page('How it measures', 'lab/README.md'), report],
+  Lab: [page('Results', 'docs/results.md'), page('How it measures', 'lab/README.md'), report],
   Project: [
     page('Support', 'docs/support.md'),
     page('Deprecation', 'docs/deprecation.md'),
