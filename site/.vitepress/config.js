@@ -87,7 +87,8 @@ export default defineConfig({
             boostDocument: (id, term, { titles = [] } = {}) => {
               const page = titles.length === 0 ? 1.5 : 1;
               if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.6 : 0.2;
-              const isAside = /\/docs\/(migrate|[a-z]+-[a-z]+\.)|\/(examples|packages|crates)\//.test(id);
+              const isAside =
+                /\/docs\/(migrate|[a-z]+-[a-z]+\.)|\/(examples|packages|crates)\//.test(id);
               if (isAside) return 0.5 * page;
               return /\/docs\/|\/#/.test(id) ? page : 0.15;
             },
