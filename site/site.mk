@@ -25,7 +25,8 @@ docs: setup $(SITE) ## build the documentation site and check its links; a minut
 	@node site/check-links.js
 	@echo "The site is built: site/dist/index.html; make docs-serve shows it."
 
-docs-check: docs browser ## the same, and check the pages in Chromium
+docs-check: docs browser ## the same, search it, and check the pages in Chromium
+	@node site/check-search.js
 	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
 

@@ -77,12 +77,20 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: {
-          // Ranks guides before pages about the project. The API repeats every word: only the page of a typed name
-          // ranks with the guides. Browsers run this function from its source, so it must not use outer variables.
+          // Ranks guides before pages about the project, and the page of a subject before sections of other pages. The
+          // API repeats every word: only the page of a typed name ranks with the guides. Browsers run this function
+          // from its source, so it must not use outer variables. check-search.js checks the order.
           searchOptions: {
-            boostDocument: (id, term) => {
-              if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.8 : 0.2;
-              return /\/(docs|examples|packages|crates)\/|\/#/.test(id) ? 1 : 0.15;
+            fuzzy: 0.2,
+            prefix: (term) => term.length > 1,
+            boost: { title: 4, text: 2, titles: 2 },
+            boostDocument: (id, term, { titles = [] } = {}) => {
+              const page = titles.length === 0 ? 1.5 : 1;
+              if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.6 : 0.2;
+              const isAside =
+                /\/docs\/(migrate|[a-z]+-[a-z]+\.)|\/(examples|packages|crates)\//.test(id);
+              if (isAside) return 0.5 * page;
+              return /\/docs\/|\/#/.test(id) ? page : 0.15;
             },
           },
         },

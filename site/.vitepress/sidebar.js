@@ -16,47 +16,70 @@ export const report = apart('The latest results', '/lab/report/index.html');
 const page = (text, file) => ({ text, file });
 const api = (entry) => ({ text: `<code>${entry}</code>`, link: `/api/${entry}/index` });
 
+// By need: a reader looks for a task first, and for the project last.
 const groups = {
   Start: [
     page('Introduction', 'README.md'),
+    page('Install', 'docs/install.md'),
+    page('Overview: which class to use', 'docs/sync.md'),
     page('Examples', 'examples/README.md'),
     page('The npm package', 'packages/pointsman/README.md'),
-    page('The crate', 'crates/pointsman/README.md'),
   ],
-  'One event loop': [
-    page('Overview', 'docs/sync.md'),
-    page('Concurrency limits', 'docs/sync/concurrency-limits.md'),
+  Guides: [
     page('Rate limiting', 'docs/sync/rate-limiting.md'),
+    page('Concurrency limits', 'docs/sync/concurrency-limits.md'),
     page('Locks', 'docs/sync/locks.md'),
     page('Channels', 'docs/sync/channels.md'),
     page('Events', 'docs/sync/events.md'),
+    page('Worker pool', 'docs/pool.md'),
+    page('Calls from a worker into its host', 'docs/bridge.md'),
+    page('Distributed locks', 'docs/redis.md'),
     page('Find deadlocks', 'docs/diagnostics.md'),
-    page('Migrate from another library', 'docs/migrate.md'),
+  ],
+  'How-to': [
+    page('Retry failed calls', 'docs/how-to/retry.md'),
+    page('Choosing limits', 'docs/how-to/choosing-limits.md'),
+    page('Graceful shutdown', 'docs/how-to/graceful-shutdown.md'),
+    page('Testing and fake timers', 'docs/how-to/testing.md'),
+    page('TypeScript workers', 'docs/how-to/typescript-workers.md'),
+    page('Bundlers', 'docs/how-to/bundlers.md'),
+    page('Serverless', 'docs/how-to/serverless.md'),
+    page('ESLint', 'docs/how-to/eslint.md'),
+  ],
+  Migrate: [
+    page('From another library', 'docs/migrate.md'),
+    page('From p-queue', 'docs/migrate/p-queue.md'),
+    page('From bottleneck', 'docs/migrate/bottleneck.md'),
+    page('From async-mutex', 'docs/migrate/async-mutex.md'),
+    page('From piscina', 'docs/migrate/piscina.md'),
+    page('From comlink', 'docs/migrate/comlink.md'),
+    page('From redlock', 'docs/migrate/redlock.md'),
+    page('From synckit', 'docs/migrate/synckit.md'),
+  ],
+  API: [
     api('pointsman'),
+    api('pointsman/pool'),
+    api('pointsman/bridge'),
+    api('pointsman/redis'),
     api('pointsman/diagnostics'),
   ],
-  Pool: [page('Worker pool', 'docs/pool.md'), api('pointsman/pool')],
-  Bridge: [
-    page('Calls from a worker into its host', 'docs/bridge.md'),
-    page('The bridge protocol', 'docs/bridge-protocol.md'),
-    api('pointsman/bridge'),
+  Rust: [
+    page('The runtime', 'docs/runtime.md'),
+    page('The crate', 'crates/pointsman/README.md'),
+    crate,
   ],
-  Redis: [
-    page('Distributed locks', 'docs/redis.md'),
-    page('The lock protocol', 'docs/lock-protocol.md'),
-    page('The mutex under faults', 'docs/lock-faults.md'),
-    api('pointsman/redis'),
-  ],
-  'Rust runtime': [page('The runtime', 'docs/runtime.md'), crate],
-  Measured: [page('The lab', 'lab/README.md'), report],
+  Lab: [page('Results', 'docs/results.md'), page('How it measures', 'lab/README.md'), report],
   Project: [
-    page('Architecture', 'ARCHITECTURE.md'),
-    page('What each primitive must do', 'spec/README.md'),
-    page('Contributing', 'CONTRIBUTING.md'),
-    page('Changelog', 'CHANGELOG.md'),
     page('Support', 'docs/support.md'),
     page('Deprecation', 'docs/deprecation.md'),
+    page('Changelog', 'CHANGELOG.md'),
     page('Security', 'SECURITY.md'),
+    page('Contributing', 'CONTRIBUTING.md'),
+    page('Architecture', 'ARCHITECTURE.md'),
+    page('What each primitive must do', 'spec/README.md'),
+    page('The bridge protocol', 'docs/bridge-protocol.md'),
+    page('The lock protocol', 'docs/lock-protocol.md'),
+    page('The mutex under faults', 'docs/lock-faults.md'),
   ],
 };
 
