@@ -33,6 +33,9 @@ const entries = {
   'pointsman/redis': join(source, 'redis/index.ts'),
 };
 
+/** Declarations for other libraries that come without them. */
+const untyped = ['bridge/subjects/comlink-adapter.d.ts', 'lock/subjects/redlock-package.d.ts'];
+
 interface Example {
   /** Its file and line. */
   readonly name: string;
@@ -46,7 +49,12 @@ function filesIn(folder: string, ending: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The blocks fenced as `ts`, in comments or text, that use this package. */
+const ours = /from 'pointsman(\/\w+)*'/;
+
+/** Each program of these pages is written twice: with another library, and with this package. */
+const migrations = join(root, 'docs/migrate');
+
+/** The blocks fenced as `ts`, in comments or text, that use this package, or the library that it replaces. */
 function examplesOf(file: string): Example[] {
   const content = readFileSync(file, 'utf8');
   return [...content.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
@@ -57,7 +65,7 @@ function examplesOf(file: string): Example[] {
         .map((line) => (line.startsWith(margin.trimEnd()) ? line.slice(margin.length) : line))
         .join('\n'),
     }))
-    .filter(({ code }) => /from 'pointsman(\/\w+)*'/.test(code));
+    .filter(({ code }) => file.startsWith(migrations) || ours.test(code));
 }
 
 const folders = new Set(Object.values(entries).map((entry) => dirname(entry)));
@@ -135,11 +143,25 @@ describe('prints what its comments say', () => {
   const run = async (_: string, example: Example) =>
     expect(await outputOf(example)).toEqual(promises(example.code));
   // These examples share keys, so they run one after the other.
-  const onRedis = examples.filter(({ code }) => code.includes("from 'pointsman/redis'"));
+  const onRedis = examples.filter(({ code }) => /from '(pointsman\/redis|redlock)'/.test(code));
   const others = examples.filter((example) => !onRedis.includes(example));
 
   test.concurrent.each(named(others))('%s', { timeout: 30_000 }, run);
   test.each(named(onRedis))('%s', { timeout: 30_000 }, run);
+});
+
+test('there are programs for other libraries', () => {
+  expect(filesIn(migrations, '.md').flatMap(examplesOf).length).toBeGreaterThanOrEqual(100);
+});
+
+test.each(filesIn(migrations, '.md'))('%s: both libraries print the same', (page) => {
+  const programs = examplesOf(page);
+  for (let index = 0; index < programs.length; index += 2) {
+    const [before, after] = programs.slice(index, index + 2);
+    expect(before?.code, before?.name).not.toMatch(ours);
+    expect(after?.code, before?.name).toMatch(ours);
+    expect(promises(after?.code ?? ''), after?.name).toEqual(promises(before?.code ?? ''));
+  }
 });
 
 test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
@@ -165,7 +187,7 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
       typeRoots: [join(root, 'node_modules/@types')],
       paths: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, [entry]])),
     },
-    include: [join(folder, '*/*.ts')],
+    include: [join(folder, '*/*.ts'), ...untyped.map((file) => join(root, 'lab/tables', file))],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const compiler = join(
