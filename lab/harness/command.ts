@@ -21,7 +21,7 @@ import { openCells, outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, trialPath } from './places.js';
 import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
-import { Measuring } from './rounds.js';
+import { type Duration, Measuring } from './rounds.js';
 import type { Prepared, Table } from './table.js';
 import { againstItself, type LoadedTable, loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
@@ -90,9 +90,7 @@ async function runLab(places: Places, options: Options): Promise<number> {
     : await conclude(places, names, isAsked);
   console.log(`Took:   ${describeDuration(performance.now() - startedAt)}`);
   if (later.length > 0) {
-    console.log(
-      `Next:   ${repeatCommand({ FULL: 1 })} measures every row, about ${howLong(later)};`,
-    );
+    console.log(`Next:   ${repeatCommand({ FULL: 1 })} measures every row, ${howLong(later)};`);
     console.log(`        ${repeatCommand({ TABLE: names[0] })} those of one table`);
   }
   return exitCodeOf(outcomes);
@@ -163,7 +161,7 @@ async function prepareWorks(
   });
   if (isAsked) return { due: works, later: [] };
   const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
-  const duration = ({ measuring }: Work) => measuring.remainingMilliseconds;
+  const duration = ({ measuring }: Work) => measuring.remaining.least;
   // The shortest first, so that a first verdict appears early.
   const headlines = ofPart('headline').sort((a, b) => duration(a) - duration(b));
   const others = ofPart('all other rows');
@@ -182,7 +180,7 @@ async function measureAll(
   const due = works.filter(({ measuring }) => !measuring.isDone);
   if (due.length > 1) {
     console.log(
-      `${counted(due.length, 'part')} to measure, about ${howLong(due)}. Ctrl-C keeps finished rounds.`,
+      `${counted(due.length, 'part')} to measure, ${howLong(due)}. Ctrl-C keeps finished rounds.`,
     );
   }
   const list = new Listr(
@@ -221,11 +219,8 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
     const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
     const { processes } = (await Promise.race([prepared, interrupted])) ?? { processes: [] };
     startedAt = performance.now();
-    await measuring.measure(processes, ({ done, groups, now, remainingMilliseconds }) => {
-      const left =
-        remainingMilliseconds === 0
-          ? ''
-          : `, about ${describeDuration(remainingMilliseconds)} left`;
+    await measuring.measure(processes, ({ done, groups, now, remaining }) => {
+      const left = remaining.most === 0 ? '' : `, ${describeRange(remaining)} left`;
       const state = `${done} of ${counted(groups, 'group')} done, ${elapsed()} elapsed${left}`;
       if (isTerminal) {
         display.title = `${name}: ${state}`;
@@ -257,12 +252,22 @@ function describeWork(work: Work): string {
   return [
     `${nameOf(work)}: ${counted(rows.length, 'row')}, ${cells.length} processes a round`,
     ...(kept === 0 ? [] : [`continuing after round ${kept}`]),
-    `about ${howLong([work])}`,
+    howLong([work]),
   ].join(', ');
 }
 
 function howLong(works: readonly Work[]): string {
-  return describeDuration(sum(works.map(({ measuring }) => measuring.remainingMilliseconds)));
+  const all = works.map(({ measuring }) => measuring.remaining);
+  return describeRange({
+    least: sum(all.map(({ least }) => least)),
+    most: sum(all.map(({ most }) => most)),
+  });
+}
+
+/** As `20 s to 1 min 30 s`, or `about 20 s` if the number of rounds is known. */
+function describeRange({ least, most }: Duration): string {
+  const [low, high] = [describeDuration(least), describeDuration(most)];
+  return low === high ? `about ${high}` : `${low} to ${high}`;
 }
 
 function printRequested(works: readonly Work[]): void {

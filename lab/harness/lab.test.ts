@@ -206,7 +206,7 @@ describe('a run of the headlines', () => {
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain(`${leftOut}<code>make lab TABLE=sample</code>`);
     expect(text).toMatch(
-      /Page: .*index\.html\nTook: .* s\nNext: {3}make lab FULL=1 measures every row, about .*;\n.*make lab TABLE=sample/,
+      /Page: .*index\.html\nTook: .* s\nNext: {3}make lab FULL=1 measures every row, .*;\n.*make lab TABLE=sample/,
     );
   });
 

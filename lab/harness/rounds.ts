@@ -21,7 +21,13 @@ export interface Progress {
   readonly groups: number;
   /** What happens now; absent at the end of a round. */
   readonly now?: string;
-  readonly remainingMilliseconds: number;
+  readonly remaining: Duration;
+}
+
+/** Until all verdicts are certain, which takes at least and at most these times. */
+export interface Duration {
+  readonly least: number;
+  readonly most: number;
 }
 
 const usualStartMilliseconds = 300;
@@ -67,14 +73,17 @@ export class Measuring {
     return max([0, ...plan.groups.map((group) => this.#roundsOf(group))]);
   }
 
-  get remainingMilliseconds(): number {
+  get remaining(): Duration {
+    const { most, milliseconds } = this.#options.plan.rounds;
     const due = this.#groups.map((group) => this.#missing(group) * this.#expect(group));
-    const further = this.#groups
-      .filter((group) => this.#missing(group) === 0 && this.#mayGoOn(group))
-      .map((group) => this.#expect(group));
-    const needed = sum([0, ...due]);
-    const left = this.#options.plan.rounds.milliseconds - this.#elapsed;
-    return needed + Math.max(0, Math.min(sum([0, ...further]), left - needed));
+    const all = this.#groups
+      .filter((group) => this.#missing(group) > 0 || this.#mayGoOn(group))
+      .map((group) => (group.once ? 0 : most - this.#roundsOf(group)) * this.#expect(group));
+    const least = sum([0, ...due]);
+    return {
+      least,
+      most: Math.max(least, Math.min(sum([0, ...all]), milliseconds - this.#elapsed)),
+    };
   }
 
   /** Whether the journal says so: a run that an interruption ended after its last round has yet to be finished. */
@@ -187,7 +196,7 @@ export class Measuring {
       done: plan.groups.length - going.length,
       groups: plan.groups.length,
       ...(now === undefined ? {} : { now }),
-      remainingMilliseconds: this.remainingMilliseconds,
+      remaining: this.remaining,
     });
   }
 }
