@@ -36,9 +36,10 @@ const guides = [
   .filter(existsSync)
   .flatMap((file) => examplesOf(file));
 const examples = [...sources, ...guides];
-/** Programs that tests of their own run. */
+/** Programs that tests of their own run: `graceful-shutdown.node.test.ts`, `guide-tests.node.test.ts`. */
+const programFences = ['ts server', 'ts vitest', 'ts node:test'];
 const programs = filesIn(join(root, 'docs/how-to'), '.md').flatMap((file) =>
-  examplesOf(file, 'ts server'),
+  programFences.flatMap((fence) => examplesOf(file, fence)),
 );
 
 /** The output that the comments of an example promise. */
