@@ -48,6 +48,14 @@ const groups = {
     api('pointsman/redis'),
   ],
   'Rust runtime': [page('The runtime', 'docs/runtime.md'), crate],
+  'How to': [
+    page('TypeScript in workers', 'docs/how-to/typescript-workers.md'),
+    page('Testing', 'docs/how-to/testing.md'),
+    page('ESLint, TypeScript and Biome', 'docs/how-to/eslint.md'),
+    page('Next.js, Vite and bundlers', 'docs/how-to/bundlers.md'),
+    page('Serverless', 'docs/how-to/serverless.md'),
+    page('Graceful shutdown', 'docs/how-to/graceful-shutdown.md'),
+  ],
   Measured: [page('The lab', 'lab/README.md'), report],
   Project: [
     page('Architecture', 'ARCHITECTURE.md'),
