@@ -3,27 +3,27 @@
  * behind its `console.log` calls, line by line.
  */
 import { spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { transform } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Server, startServer } from './servers/server.js';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  compileInto,
+  type Example,
+  examplesOf,
+  filesIn,
+  filesOf,
+  migrations,
+  ours,
+  root,
+} from './guides.js';
+import { startLockServer } from './servers/lock-server.js';
+import type { Server } from './servers/server.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const root = join(here, '../../..');
 const source = join(here, '../src');
 const entries = {
   pointsman: join(source, 'sync/index.ts'),
@@ -36,48 +36,23 @@ const entries = {
 /** Declarations for other libraries that come without them. */
 const untyped = ['bridge/subjects/comlink-adapter.d.ts', 'lock/subjects/redlock-package.d.ts'];
 
-interface Example {
-  /** Its file and line. */
-  readonly name: string;
-  readonly code: string;
-}
-
-function filesIn(folder: string, ending: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(ending) && !/\.test(-d)?\.ts$/.test(name))
-    .map((name) => join(folder, name));
-}
-
-const ours = /from 'pointsman(\/\w+)*'/;
-
-/** Each program of these pages is written twice: with another library, and with this package. */
-const migrations = join(root, 'docs/migrate');
-
-/** The blocks fenced as `ts`, in comments or text, that use this package, or the library that it replaces. */
-function examplesOf(file: string): Example[] {
-  const content = readFileSync(file, 'utf8');
-  return [...content.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
-    .map(({ 1: margin = '', 2: block = '', index }) => ({
-      name: `${relative(root, file)}:${content.slice(0, index).split('\n').length}`,
-      code: block
-        .split('\n')
-        .map((line) => (line.startsWith(margin.trimEnd()) ? line.slice(margin.length) : line))
-        .join('\n'),
-    }))
-    .filter(({ code }) => file.startsWith(migrations) || ours.test(code));
-}
-
 const folders = new Set(Object.values(entries).map((entry) => dirname(entry)));
-const sources = [...folders].flatMap((folder) => filesIn(folder, '.ts')).flatMap(examplesOf);
+const sources = [...folders]
+  .flatMap((folder) => filesIn(folder, '.ts'))
+  .flatMap((file) => examplesOf(file));
 const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
   ...filesIn(join(root, 'docs'), '.md'),
 ]
   .filter(existsSync)
-  .flatMap(examplesOf);
+  .flatMap((file) => examplesOf(file));
 const examples = [...sources, ...guides];
+/** Programs that tests of their own run: `graceful-shutdown.node.test.ts`, `guide-tests.node.test.ts`. */
+const programFences = ['ts server', 'ts vitest', 'ts node:test'];
+const programs = filesIn(join(root, 'docs/how-to'), '.md').flatMap((file) =>
+  programFences.flatMap((fence) => examplesOf(file, fence)),
+);
 
 /** The output that the comments of an example promise. */
 function promises(code: string): string[] {
@@ -90,39 +65,18 @@ function promises(code: string): string[] {
 let server: Server;
 
 beforeAll(async () => {
-  server = await startServer();
-  // A server grants no locks in its first seconds, because locks of before a restart could still be held.
-  const uptime = async () =>
-    Number(/uptime_in_seconds:(\d+)/.exec(String(await server.command('INFO', 'server')))?.[1]);
-  await vi.waitFor(async () => expect(await uptime()).toBeGreaterThanOrEqual(6), 20_000);
+  server = await startLockServer();
 }, 30_000);
 
 afterAll(() => server.stop());
-
-/** The files of an example: several, each behind a comment with its name, or one without a name. */
-function filesOf(code: string): [name: string, code: string][] {
-  const [first = '', ...rest] = code.split(/^\/\/ ([a-z]+)\.ts\n/m);
-  if (rest.length === 0) return [['example', first]];
-  return rest.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, rest[index + 1] ?? ''] as [string, string]] : [],
-  );
-}
 
 /** Runs the first file inside the package, so that it finds the built package and the client libraries. */
 async function outputOf({ name, code }: Example): Promise<string[]> {
   const folder = mkdtempSync(join(here, '.example-'));
   // Not `onTestFinished`: among concurrent tests it may belong to another.
   try {
-    const files = filesOf(code);
-    for (const [file, text] of files) {
-      const { code: script } = await transform(text, {
-        loader: 'ts',
-        sourcefile: name,
-        target: 'es2022',
-      });
-      writeFileSync(join(folder, `${file}.js`), script);
-    }
-    const program = spawn(process.execPath, [join(folder, `${files[0]?.[0]}.js`)], {
+    const first = await compileInto(folder, { name, code });
+    const program = spawn(process.execPath, [first], {
       env: { NO_COLOR: '1', REDIS_URL: server.url },
     });
     const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr)]);
@@ -151,7 +105,9 @@ describe('prints what its comments say', () => {
 });
 
 test('there are programs for other libraries', () => {
-  expect(filesIn(migrations, '.md').flatMap(examplesOf).length).toBeGreaterThanOrEqual(100);
+  expect(
+    filesIn(migrations, '.md').flatMap((file) => examplesOf(file)).length,
+  ).toBeGreaterThanOrEqual(100);
 });
 
 test.each(filesIn(migrations, '.md'))('%s: both libraries print the same', (page) => {
@@ -169,7 +125,7 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  for (const [index, { name, code }] of examples.entries()) {
+  for (const [index, { name, code }] of [...examples, ...programs].entries()) {
     mkdirSync(join(folder, `${index}`));
     for (const [file, text] of filesOf(code)) {
       writeFileSync(join(folder, `${index}`, `${file}.ts`), `// ${name}\n${text}`);

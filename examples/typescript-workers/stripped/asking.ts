@@ -1,0 +1,9 @@
+/** A worker that asks its host. */
+import { connect } from 'pointsman/bridge';
+import type { Api } from './main.ts';
+import { shout } from './shout.ts';
+
+const host = connect<Api>();
+await host.ready;
+host.print(shout(`the answer is ${host.double(21)}`));
+host.close();
