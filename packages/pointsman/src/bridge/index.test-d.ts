@@ -62,6 +62,7 @@ test('the entry exports exactly these values', () => {
     | 'TimeoutError'
     | 'UnresponsiveError'
     | 'connect'
+    | 'connectSync'
     | 'expose'
     | 'transfer'
   >();
