@@ -100,7 +100,7 @@ export function connectSync<Api>(
   }
   checkOptions(options, isModule ? moduleNames : workerNames);
   checkTimeout(options.timeout);
-  if (platform.receive === undefined || startModule === undefined) {
+  if (platform.receive === undefined || (isModule && startModule === undefined)) {
     throw new BridgeStateError(
       'connectSync() needs a thread that receives messages while it blocks: Node, Bun or Deno. In a page, await the ready of connect',
       'connectSync',
@@ -109,10 +109,12 @@ export function connectSync<Api>(
   const { port1, port2 } = new MessageChannel();
   const port = port1 as unknown as Port;
   const hello: BlockingHello = { port: port2, bell: new Int32Array(new SharedArrayBuffer(4)) };
-  // Only Node reports whether the other end of a port is open.
-  const heartbeatTimeout = port.postMessage(message(0, 'check')) === true ? Infinity : undefined;
+  // Only in Node, and undocumented: `postMessage` returns true while the other end of the port is open.
+  const check = () => port.postMessage(message(0, 'check'));
+  const open = check();
+  const heartbeatTimeout = open === true ? Infinity : undefined;
 
-  let thread: Port;
+  let thread: Port & { readonly threadId?: number };
   if (isModule) {
     const { spin, bufferSize, maxMessageSize } = options;
     const exposed = {
@@ -121,7 +123,7 @@ export function connectSync<Api>(
       maxMessageSize,
       heartbeatTimeout: options.heartbeatTimeout ?? heartbeatTimeout,
     };
-    const started = startModule(String(worker), options);
+    const started = (startModule as StartModule)(String(worker), options);
     thread = started.worker as Port;
     // Without a listener, the error of a worker would end the process. The bridge reports it.
     thread.on?.('error', () => {});
@@ -161,14 +163,16 @@ export function connectSync<Api>(
     if (received === undefined) return false;
     const [, , type, payload] = messageOf(received.message) ?? [];
     if (type === 'failed') fail(endingOf(payload as LoadFailure));
+    if (type === 'refuse') fail({ text: String(payload) });
     caller.receive(received.message);
     return true;
   };
+  // A worker of Node that has ended before drops what is posted to it.
+  if (thread.threadId === -1) fail({ text: workerHasEnded });
   while (caller.isWaiting) {
     if (receive()) continue;
     // The worker may have posted its last message just before.
-    if (port.postMessage(message(0, 'check')) === false && !receive())
-      fail({ text: workerHasEnded });
+    if (check() !== open && !receive()) fail({ text: workerHasEnded });
     const left = startedAt + timeout - performance.now();
     if (left <= 0) fail({ text: 'the worker has not loaded' }, timedOut('connectSync', timeout));
     Atomics.wait(hello.bell, 0, 0, Math.min(left, CHECK_INTERVAL));

@@ -12,6 +12,7 @@ import { captureContextForEach } from '../transport/async-context.js';
 import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
+import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 import { asynchronous, asynchronousWith, unconnectedView } from './calls.js';
 import { Connection } from './connection.js';
@@ -173,6 +174,12 @@ export function exposeFunctions<WorkerApi, Api extends object>(
     offers.clear();
   }
 
+  function answer({ port, bell }: BlockingHello, data: unknown, list: Transferable[] = []): void {
+    port.postMessage(data, list as never);
+    ring(bell);
+    port.close();
+  }
+
   /** `hello` is from a thread that blocks until it is connected. */
   function makeNewOffer(hello?: BlockingHello): void {
     const made = makeOffer({
@@ -186,11 +193,9 @@ export function exposeFunctions<WorkerApi, Api extends object>(
     const port = made.port as unknown as Port;
     offers.set(offer.id, { ...made, stopListening: listen(port, onMessage) });
     port.unref?.();
-    const to = hello ? (hello.port as unknown as Port) : base;
-    to.postMessage(message(offer.id, 'offer', offer), transferList as never);
-    if (hello === undefined) return;
-    ring(hello.bell);
-    hello.port.close();
+    const data = message(offer.id, 'offer', offer);
+    if (hello) answer(hello, data, transferList);
+    else base.postMessage(data, transferList as never);
   }
 
   function onMessage(data: unknown): void {
@@ -198,7 +203,9 @@ export function exposeFunctions<WorkerApi, Api extends object>(
     if (received === undefined || state.ending) return;
     const [, id, type, payload] = received;
     if (type === 'hello') {
-      if (connection === undefined) makeNewOffer(payload as BlockingHello | undefined);
+      const hello = payload as BlockingHello | undefined;
+      if (connection === undefined) makeNewOffer(hello);
+      else if (hello) answer(hello, message(0, 'refuse', 'the worker is connected already'));
       return;
     }
     // A worker that closes before it receives an offer refuses all offers.

@@ -39,11 +39,17 @@ async function serveModule({ port, bell, module, options }: ModuleHello): Promis
     if (bridge) bridge.close(text);
     else failed({ text });
   });
-  // Bundlers must leave the import as it is: the URL is known at run time.
-  const namespace = await import(/* webpackIgnore: true */ /* @vite-ignore */ module);
-  const functions = withDefault(functionsOf(namespace, 'module', reserved), reserved);
-  bridge = exposeFunctions(port, functions, options);
-  ring(bell);
+  try {
+    // Bundlers must leave the import as it is: the URL is known at run time.
+    const namespace = await import(/* webpackIgnore: true */ /* @vite-ignore */ module);
+    const functions = withDefault(functionsOf(namespace, 'module', reserved), reserved);
+    bridge = exposeFunctions(port, functions, options);
+    ring(bell);
+  } catch (error) {
+    // Bun has no `uncaughtExceptionMonitor` for a rejected promise.
+    threw(error);
+    throw error;
+  }
 }
 
 function failureOf(error: unknown): LoadFailure {
