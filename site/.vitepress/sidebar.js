@@ -37,7 +37,7 @@ const groups = {
   ],
   Pool: [page('Worker pool', 'docs/pool.md'), api('pointsman/pool')],
   Bridge: [
-    page('Calls from a worker into its host', 'docs/bridge.md'),
+    page('Blocking calls between threads', 'docs/bridge.md'),
     page('The bridge protocol', 'docs/bridge-protocol.md'),
     api('pointsman/bridge'),
   ],

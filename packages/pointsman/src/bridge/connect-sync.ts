@@ -91,7 +91,7 @@ export function connectSync<Api>(
   worker: URL | string | WorkerLike,
   options: ConnectSyncOptions = {},
 ): Host<Api> {
-  const isModule = typeof worker === 'string' || worker instanceof URL;
+  const isModule = typeof worker === 'string' || isUrl(worker);
   if (!isModule && typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'the URL of a module, or a Worker');
   }
@@ -179,6 +179,9 @@ export function connectSync<Api>(
   }
   return caller.view as Host<Api>;
 }
+
+/** Whether this is a URL, also of another realm. */
+const isUrl = (value: unknown): value is URL => typeof (value as URL | null)?.href === 'string';
 
 function endingOf({ text, error }: LoadFailure): Ending {
   if (error === undefined) return { text };
