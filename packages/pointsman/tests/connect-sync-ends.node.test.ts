@@ -169,11 +169,9 @@ describe('close', () => {
   test('the worker of the user lives on', async () => {
     const thread = new Worker(new URL('./bridge/sync/exposing.mjs', import.meta.url));
     const said = new Promise((resolve) => thread.on('message', (m) => m === 'alive' && resolve(m)));
-    thread.ref();
     const worker = connectSync<{ speak(): void }>(thread);
     worker.send.speak();
     worker.close();
-    thread.ref();
     expect(await said).toBe('alive');
   });
 });

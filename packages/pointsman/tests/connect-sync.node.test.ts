@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { type ConnectSyncOptions, connectSync, transfer } from 'pointsman/bridge';
+import { Worker } from 'node:worker_threads';
+import { type ConnectSyncOptions, connectSync, expose, transfer } from 'pointsman/bridge';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 const functions = new URL('./bridge/sync/functions.mjs', import.meta.url);
@@ -91,6 +92,31 @@ describe('calls', () => {
     const worker = start({ heartbeatTimeout: 100 });
     expect(() => worker.call(async (n) => n, 1)).toThrow(
       expect.objectContaining({ name: 'DeadlockError' }),
+    );
+    expect(worker.same(1)).toBe(1);
+  });
+
+  test('by default it fails too', { timeout: 60_000 }, () => {
+    const worker = start();
+    expect(() => worker.call(async (n) => n, 1)).toThrow(
+      expect.objectContaining({ name: 'DeadlockError' }),
+    );
+  });
+
+  test('a worker that calls back over another bridge is refused', async () => {
+    const thread = new Worker(new URL('./bridge/sync/calling-back.mjs', import.meta.url));
+    onTestFinished(() => void thread.terminate());
+    const bridge = expose(thread, { answer: () => 'answer' });
+    const worker = connectSync<{
+      callBack(): string;
+      awaitBack(): Promise<string>;
+      same(value: number): number;
+    }>(thread);
+    await bridge.ready;
+    expect(await worker.async.callBack()).toBe('answer');
+    expect(() => worker.callBack()).toThrow(expect.objectContaining({ name: 'DeadlockError' }));
+    expect(() => worker.with({ timeout: 50 }).awaitBack()).toThrow(
+      expect.objectContaining({ name: 'TimeoutError' }),
     );
     expect(worker.same(1)).toBe(1);
   });

@@ -79,8 +79,8 @@ const workerNames = new Set(['timeout']);
  * arrives, also if the function is asynchronous. For Node, Bun and Deno: see `docs/bridge.md`.
  *
  * `worker` is the URL or the absolute path of a module, whose exported functions a new worker then serves, or a worker
- * whose script calls {@link expose} with its `parentPort`. The worker does not keep the process alive. `close` ends the
- * bridge, and the worker if it was started here.
+ * whose script calls {@link expose} with its `parentPort`. `close` ends the bridge, and the worker if it was started
+ * here. A worker that was started here does not keep the process alive.
  *
  * ```js
  * const worker = connectSync(new URL('./worker.js', import.meta.url));
@@ -125,6 +125,7 @@ export function connectSync<Api>(
     };
     const started = (startModule as StartModule)(String(worker), options);
     thread = started.worker as Port;
+    thread.unref?.();
     // Without a listener, the error of a worker would end the process. The bridge reports it.
     thread.on?.('error', () => {});
     const load: ModuleHello = {
@@ -137,7 +138,6 @@ export function connectSync<Api>(
     thread = worker as Port;
     thread.postMessage(message(0, 'hello', hello), [port2] as never);
   }
-  thread.unref?.();
 
   const caller = makeCaller({
     call: 'connectSync',
