@@ -27,7 +27,11 @@ const forNode = {
   'pool.node': 'pool/index.node',
   'diagnostics.node': 'diagnostics/index.node',
 };
-const scriptsOfThreads = { entry: 'pool/entry', 'entry.node': 'pool/entry.node' };
+const scriptsOfThreads = {
+  entry: 'pool/entry',
+  'entry.node': 'pool/entry.node',
+  'module-entry.node': 'bridge/module-entry.node',
+};
 
 const pathFrom = (start, id) => relative(start, id).replaceAll(sep, '/');
 /** Modules by their path inside of the package: the path of a checkout may contain any name. */
@@ -57,7 +61,7 @@ const groups = [
   { name: 'pool-thread', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 4 },
   { name: 'pool-thread.node', test: within(/\/pool\/platform\.node\./) },
   { name: 'pool-host', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 2 },
-  { name: 'bridge-calls', test: within(/\/bridge\/(?!index\.)/) },
+  { name: 'bridge-calls', test: within(/\/bridge\/(?!.*\.node\.|index\.)/) },
   { name: 'diagnostics-watch', test: within(/\/diagnostics\/(?!.*\.node\.|index\.)/) },
 ];
 

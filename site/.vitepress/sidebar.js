@@ -32,7 +32,7 @@ const groups = {
     page('Channels', 'docs/sync/channels.md'),
     page('Events', 'docs/sync/events.md'),
     page('Worker pool', 'docs/pool.md'),
-    page('Calls from a worker into its host', 'docs/bridge.md'),
+    page('Blocking calls between threads', 'docs/bridge.md'),
     page('Distributed locks', 'docs/redis.md'),
     page('Find deadlocks', 'docs/diagnostics.md'),
   ],

@@ -51,13 +51,11 @@ function subject(name: string, note: string, options: ExposeOptions): BridgeSubj
       };
     },
     async callWorker() {
-      const { Worker } = await import('node:worker_threads');
-      const { connect } = await import('pointsman/bridge');
-      const port = new Worker(new URL('./workers/pointsman.js', import.meta.url), {
-        workerData: options,
-      });
-      const functions = connect<typeof import('./workers/functions.js')>({ port });
-      await functions.ready;
+      const { connectSync } = await import('pointsman/bridge');
+      const functions = connectSync<typeof import('./workers/functions.js')>(
+        new URL('./workers/functions.js', import.meta.url),
+        options,
+      );
       return { blocking: functions, answered: () => functions.answered() };
     },
   };

@@ -59,6 +59,8 @@ interface DeferredCall {
 
 /** Maximum milliseconds until a blocked call detects a closed bridge. */
 const LIVENESS_INTERVAL = 250;
+/** Maximum milliseconds until a deferred call fails, also if no `heartbeatTimeout` is set: it may wait forever. */
+const MAX_DEFERRAL = 10_000;
 /** Milliseconds between two checks for a reply during a wait for space, which a reply does not end. */
 const SPACE_INTERVAL = 1;
 /** Frames between two liveness checks, a power of two. A clock read per frame slows the lab's row `batches of 64`. */
@@ -266,7 +268,7 @@ export class BlockingCalls {
       writer.control(PING, ++this.#lastPing, 0);
       writer.deliver();
     }
-    this.#refuseDeferred(call, now - heartbeatTimeout);
+    this.#refuseDeferred(call, now - Math.min(heartbeatTimeout, MAX_DEFERRAL));
     return Math.min(timeout - (now - call.startedAt), heartbeatTimeout);
   }
 

@@ -26,7 +26,7 @@ export class ConnectionState {
   }
 
   /** `call` is the function that created this side. */
-  end(ending: Ending, call: 'expose' | 'connect'): void {
+  end(ending: Ending, call: 'expose' | 'connect' | 'connectSync'): void {
     this.ending = ending;
     this.#rejectReady(endingError(ending, call, 'the bridge is closed'));
     this.#resolveEnded(ending.text);

@@ -9,7 +9,7 @@ import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { Transferable } from '../transport/transfer.js';
-import { closedThere, type Ending, hostHasEnded, workerHasEnded } from './ending.js';
+import { closedThere, type Ending } from './ending.js';
 import type { BridgeEndpoint } from './endpoint.js';
 import { MessageEndpoint } from './message-endpoint.js';
 import { message, messageOf, type Offer } from './offer.js';
@@ -34,6 +34,8 @@ export interface ConnectionOptions {
   readonly functions: readonly NamedFunction[];
   /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
+  /** What has happened when the other thread has ended. */
+  readonly goneText: string;
   ended(ending: Ending): void;
 }
 
@@ -163,8 +165,7 @@ export class Connection {
   }
 
   otherIsGone(): void {
-    const { role } = this.#options;
-    this.otherHasEnded({ text: role === 'host' ? workerHasEnded : hostHasEnded });
+    this.otherHasEnded({ text: this.#options.goneText });
   }
 
   /** Called when the other side has ended the bridge. Handles its remaining frames first. */

@@ -9,16 +9,24 @@ import { asyncDispose, dispose } from '../sync/dispose.js';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { captureContextForEach } from '../transport/async-context.js';
-import { functionsOf } from '../transport/functions.js';
+import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
+import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 import { asynchronous, asynchronousWith, unconnectedView } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, endingError, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
-import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
+import {
+  type BlockingHello,
+  type MadeOffer,
+  makeOffer,
+  message,
+  messageOf,
+  ring,
+} from './offer.js';
 import { watchTerminate } from './terminate-watch.js';
 import { type AsynchronousView, type exposedApi, reserved, type Unreserved } from './types.js';
 
@@ -91,7 +99,7 @@ const defaultBufferSize = 1 << 21;
 const maxBufferSize = 1 << 29;
 const defaultMessageSize = 1 << 28;
 const defaultHeartbeat = 10_000;
-const optionNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
+export const exposeNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
 
 /**
  * Lets a worker call the functions of `api`. Call it after creating the worker, which calls {@link connect}.
@@ -114,7 +122,12 @@ export function expose<WorkerApi = object, Api extends object = object>(
   if (typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'a Worker or a port');
   }
-  checkOptions(options, optionNames);
+  checkOptions(options, exposeNames);
+  return exposeFunctions(worker, functionsOf(api, 'api', reserved), options);
+}
+
+/** Returns the options with their defaults. Throws if one is invalid. */
+export function checkExposeOptions(options: ExposeOptions) {
   const { spin = 'auto', bufferSize = defaultBufferSize } = options;
   const { maxMessageSize = defaultMessageSize, heartbeatTimeout = defaultHeartbeat } = options;
   if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
@@ -124,7 +137,17 @@ export function expose<WorkerApi = object, Api extends object = object>(
     const expected = 'a number of milliseconds >= 1';
     throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
   }
-  const functions = functionsOf(api, 'api', reserved);
+  return { spin, bufferSize, maxMessageSize, heartbeatTimeout };
+}
+
+/** As {@link expose}. */
+export function exposeFunctions<WorkerApi, Api extends object>(
+  worker: WorkerLike,
+  functions: readonly NamedFunction[],
+  options: ExposeOptions,
+): Exposed<WorkerApi, Api> {
+  const { spin, bufferSize, maxMessageSize, heartbeatTimeout } = checkExposeOptions(options);
+
   const run = captureContextForEach();
   const base = worker as unknown as Port;
 
@@ -151,7 +174,14 @@ export function expose<WorkerApi = object, Api extends object = object>(
     offers.clear();
   }
 
-  function makeNewOffer(): void {
+  function answer({ port, bell }: BlockingHello, data: unknown, list: Transferable[] = []): void {
+    port.postMessage(data, list as never);
+    ring(bell);
+    port.close();
+  }
+
+  /** `hello` is from a thread that blocks until it is connected. */
+  function makeNewOffer(hello?: BlockingHello): void {
     const made = makeOffer({
       bufferSize: 2 ** Math.ceil(Math.log2(Math.max(bufferSize, 4096))),
       names: functions.map(({ name }) => name),
@@ -163,7 +193,9 @@ export function expose<WorkerApi = object, Api extends object = object>(
     const port = made.port as unknown as Port;
     offers.set(offer.id, { ...made, stopListening: listen(port, onMessage) });
     port.unref?.();
-    base.postMessage(message(offer.id, 'offer', offer), transferList as never);
+    const data = message(offer.id, 'offer', offer);
+    if (hello) answer(hello, data, transferList);
+    else base.postMessage(data, transferList as never);
   }
 
   function onMessage(data: unknown): void {
@@ -171,7 +203,9 @@ export function expose<WorkerApi = object, Api extends object = object>(
     if (received === undefined || state.ending) return;
     const [, id, type, payload] = received;
     if (type === 'hello') {
-      if (connection === undefined) makeNewOffer();
+      const hello = payload as BlockingHello | undefined;
+      if (connection === undefined) makeNewOffer(hello);
+      else if (hello) answer(hello, message(0, 'refuse', 'the worker is connected already'));
       return;
     }
     // A worker that closes before it receives an offer refuses all offers.
@@ -203,6 +237,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
       base,
       functions,
       run,
+      goneText: workerHasEnded,
       ended: end,
     });
     view = asynchronous(connection.endpoint, names);

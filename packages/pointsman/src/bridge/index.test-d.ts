@@ -5,7 +5,9 @@ import {
   type ApiOf,
   type Blocking,
   type ConnectOptions,
+  type ConnectSyncOptions,
   connect,
+  connectSync,
   type Exposed,
   type ExposeOptions,
   expose,
@@ -62,6 +64,7 @@ test('the entry exports exactly these values', () => {
     | 'TimeoutError'
     | 'UnresponsiveError'
     | 'connect'
+    | 'connectSync'
     | 'expose'
     | 'transfer'
   >();
@@ -88,6 +91,25 @@ describe('options', () => {
     connect({ serve: { name: () => 'a worker' } });
   });
 
+  test('of connectSync', () => {
+    expectTypeOf<keyof ConnectSyncOptions>().toEqualTypeOf<
+      | keyof ExposeOptions
+      | 'timeout'
+      | 'resourceLimits'
+      | 'env'
+      | 'argv'
+      | 'execArgv'
+      | 'workerData'
+    >();
+    connectSync('/a/module.js', { timeout: 5, execArgv: ['--import', 'tsx'], env: undefined });
+    connectSync(new URL('https://example.com'));
+    connectSync(worker, { timeout: 5 });
+    // @ts-expect-error not a worker
+    connectSync({});
+    // @ts-expect-error not an option
+    connectSync('/a/module.js', { serve: {} });
+  });
+
   test('of a call', () => {
     expectTypeOf<WaitOptions>().toEqualTypeOf<{
       readonly signal?: AbortSignal | undefined;
@@ -99,6 +121,7 @@ describe('options', () => {
 describe('the type of the host in the worker', () => {
   test('is the result of connect', () => {
     expectTypeOf(connect<Api>).returns.toEqualTypeOf<Host<Api>>();
+    expectTypeOf(connectSync<Api>).returns.toEqualTypeOf<Host<Api>>();
     expectTypeOf(host.ready).toEqualTypeOf<Promise<void>>();
     expectTypeOf(host.closed).toEqualTypeOf<boolean>();
     expectTypeOf(host.ended).toEqualTypeOf<Promise<string>>();

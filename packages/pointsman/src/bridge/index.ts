@@ -10,6 +10,7 @@ export { ClosedError, TimeoutError } from '../sync/errors.js';
 export type { WaitOptions } from '../sync/options.js';
 export { type Transferable, type Transferred, transfer } from '../transport/transfer.js';
 export type { WorkerLike } from '../transport/types.js';
+export { type ConnectSyncOptions, connectSync } from './connect-sync.js';
 export {
   BridgeClosedError,
   BridgeStateError,

@@ -29,6 +29,20 @@ export interface Offer {
   readonly spins: boolean;
 }
 
+/** The payload of the `hello` of a thread that blocks until it is connected. */
+export interface BlockingHello {
+  /** Where this thread receives the offer. */
+  readonly port: MessagePort;
+  /** The word on which it sleeps; see {@link ring}. */
+  readonly bell: Int32Array;
+}
+
+/** Wakes a thread that blocks for a message that was posted to it. */
+export function ring(bell: Int32Array): void {
+  Atomics.store(bell, 0, 1);
+  Atomics.notify(bell, 0);
+}
+
 type Message = readonly [tag: string, id: number, type: string, payload: unknown, mark: bigint];
 
 export function messageOf(data: unknown): Message | undefined {

@@ -9,7 +9,7 @@ import { invalid } from '../sync/errors.js';
 import { checkOptions } from '../sync/options.js';
 import { captureContextForEach } from '../transport/async-context.js';
 import { soon } from '../transport/event-loop.js';
-import { functionsOf } from '../transport/functions.js';
+import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
@@ -52,16 +52,53 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
   const functions = functionsOf(serve, 'serve', reserved);
-  const run = captureContextForEach();
   const host = base as Port;
+  const caller = makeCaller({ call: 'connect', base: host, functions, goneText: hostHasEnded });
+  // An earlier offer makes a hello unnecessary. It may take two turns to arrive, because Node reads messages between
+  // turns.
+  soon(() =>
+    soon(() => {
+      if (caller.isWaiting) host.postMessage(message(0, 'hello'));
+    }),
+  );
+  return caller.view as Host<Api>;
+}
+
+export interface CallerOptions {
+  /** The function that makes it. */
+  readonly call: 'connect' | 'connectSync';
+  /** Where the offer arrives. */
+  readonly base: Port;
+  readonly functions: readonly NamedFunction[];
+  /** What has happened when the other thread has ended. */
+  readonly goneText: string;
+  /** Called when the bridge has ended. */
+  ended?(): void;
+}
+
+/** One side of a bridge that accepts an offer and calls the other side. */
+export interface Caller {
+  readonly view: Host<object>;
+  /** Whether no offer has arrived and the bridge is not closed. */
+  readonly isWaiting: boolean;
+  /** Handles a message that `base` has received. */
+  receive(data: unknown): void;
+  /** Ends the bridge before it is connected. */
+  fail(ending: Ending): void;
+}
+
+export function makeCaller(options: CallerOptions): Caller {
+  const { call, base: host, functions, goneText, ended } = options;
+  const run = captureContextForEach();
 
   let connection: Connection | undefined;
   let connected: Host<object> | undefined;
   const state = new ConnectionState();
 
   function end(ending: Ending): void {
-    state.end(ending, 'connect');
+    state.end(ending, call);
     host.off?.('exit', onGone);
+    ended?.();
   }
 
   function close(reason?: unknown): void {
@@ -90,10 +127,13 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 
   function onGone(): void {
     if (connection) connection.otherIsGone();
-    else if (!state.ending) {
-      stopListening();
-      end({ text: hostHasEnded });
-    }
+    else fail({ text: goneText });
+  }
+
+  function fail(ending: Ending): void {
+    if (state.ending) return;
+    stopListening();
+    end(ending);
   }
   const stopListening = listen(host, onMessage, onGone);
   // A worker of Node has no `close` event.
@@ -121,6 +161,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       base: host,
       functions,
       run,
+      goneText,
       ended: end,
     });
     // A blocked thread could not acquire the lock later.
@@ -147,14 +188,14 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     endpoint.begin(names);
   }
 
-  // An earlier offer makes a hello unnecessary. It may take two turns to arrive, because Node reads messages between
-  // turns.
-  soon(() =>
-    soon(() => {
-      if (connection === undefined && !state.ending) host.postMessage(message(0, 'hello'));
-    }),
-  );
-  return view as Host<Api>;
+  return {
+    view,
+    get isWaiting() {
+      return connection === undefined && !state.ending;
+    },
+    receive: onMessage,
+    fail,
+  };
 }
 
 /** Handles calls before the bridge is connected, and after it was closed without having been connected. */

@@ -2,7 +2,7 @@
 
 import { STRIDE } from '../transport/batches.js';
 import { Endpoint, kindOf } from '../transport/endpoint.js';
-import { functionsOf, type NamedFunction } from '../transport/functions.js';
+import { functionsOf, type NamedFunction, withDefault } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { Claims } from './claims.js';
@@ -41,20 +41,8 @@ export function serveModule(): void {
     if (module === undefined) return [];
     // Bundlers must leave the import as it is: the URL is known at run time.
     const namespace = await import(/* webpackIgnore: true */ /* @vite-ignore */ module);
-    return withDefault(functionsOf(namespace, 'module', refused));
+    return withDefault(functionsOf(namespace, 'module', refused), refused);
   });
-}
-
-const DEFAULT = 'default.';
-
-/** Adds the members of the default export by their own names: of a CommonJS module, not all exports have names. */
-function withDefault(functions: readonly NamedFunction[]): readonly NamedFunction[] {
-  const names = new Set(functions.map(({ name }) => name));
-  const more = functions
-    .filter(({ name }) => name.startsWith(DEFAULT))
-    .map(({ name, call }) => ({ name: name.slice(DEFAULT.length), call }))
-    .filter(({ name }) => !names.has(name) && !refused.includes(name));
-  return [...functions, ...more];
 }
 
 function begin(load: (module: string | undefined) => Promise<readonly NamedFunction[]>): void {

@@ -5,16 +5,12 @@
  * which some bundlers never finish.
  */
 
+import type { ThreadOptions } from '../transport/types.js';
 import type { PoolWorker } from './platform.js';
 
 /** The options of a pool that concern the start of a thread. */
-export interface StartOptions {
+export interface StartOptions extends ThreadOptions {
   readonly name: string;
-  readonly resourceLimits?: object | undefined;
-  readonly env?: object | symbol | undefined;
-  readonly argv?: readonly unknown[] | undefined;
-  readonly execArgv?: readonly string[] | undefined;
-  readonly workerData?: unknown;
 }
 
 type Start = (options: StartOptions) => PoolWorker;

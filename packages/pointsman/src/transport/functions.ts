@@ -48,6 +48,21 @@ export function functionsOf(
   return [...found].map(([name, call]) => ({ name, call }));
 }
 
+const DEFAULT = 'default.';
+
+/** Adds the members of the default export by their own names: of a CommonJS module, not all exports have names. */
+export function withDefault(
+  functions: readonly NamedFunction[],
+  refused: readonly string[],
+): readonly NamedFunction[] {
+  const names = new Set(functions.map(({ name }) => name));
+  const more = functions
+    .filter(({ name }) => name.startsWith(DEFAULT))
+    .map(({ name, call }) => ({ name: name.slice(DEFAULT.length), call }))
+    .filter(({ name }) => !names.has(name) && !refused.includes(name));
+  return [...functions, ...more];
+}
+
 /** Built-in properties of functions. */
 const functionProperties = ['length', 'name', 'prototype', 'arguments', 'caller'];
 

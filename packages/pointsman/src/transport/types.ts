@@ -58,3 +58,12 @@ type Sendable<T> =
 export interface WorkerLike {
   postMessage(message: unknown, ...rest: never[]): void;
 }
+
+/** The options of a new thread that Node's `Worker` takes. */
+export interface ThreadOptions {
+  readonly resourceLimits?: object | undefined;
+  readonly env?: object | symbol | undefined;
+  readonly argv?: readonly unknown[] | undefined;
+  readonly execArgv?: readonly string[] | undefined;
+  readonly workerData?: unknown;
+}

@@ -1,0 +1,1 @@
+module.exports = { named: () => 'named', later: async (n) => n };

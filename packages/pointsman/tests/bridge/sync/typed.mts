@@ -1,0 +1,1 @@
+export const typed = (n: number): number => n + 1;
