@@ -6,6 +6,8 @@ $(SITE): site/package-lock.json
 	@touch $@
 
 export BASE ?= /
+# Where the site is published, as https://host: readers of its social tags require absolute addresses.
+export ORIGIN ?=
 CRATE_DOCS := target/docs/doc
 
 docs: setup $(SITE) ## build the documentation site and check its links; a minute (BASE=/folder/)
@@ -28,6 +30,9 @@ docs: setup $(SITE) ## build the documentation site and check its links; a minut
 docs-check: docs browser ## the same, and check the pages in Chromium
 	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
+
+social: browser $(SITE) ## draw the picture for links to the site, site/public/social.png
+	@node site/draw-social.js
 
 docs-serve: docs ## the same as make docs, and serve the site locally
 	@site/node_modules/.bin/vitepress preview site

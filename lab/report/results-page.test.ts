@@ -25,19 +25,16 @@ describe('the page of the results', () => {
   it('states each certain headline with its ratio and interval, also a slower one', () => {
     expect(linesUnder('Certain results')).toEqual([
       [
-        '[All about calls](../lab/README.md#the-table-calls)',
-        'Ours is **4.00 times faster** than quick, the fastest peer, indoors.',
-        ...['4.00', '4.00 to 4.00', 'elapsed time'],
+        '[All about calls](../lab/README.md#the-table-calls): Ours is **4.00 times faster** than quick, the fastest peer, indoors.',
+        '4.00 (4.00 to 4.00)',
       ],
       [
-        '[All about locks](../lab/README.md#the-table-locks)',
-        'Ours is **4.00 times slower** than quick, the fastest peer, indoors.',
-        ...['0.25', '0.25 to 0.25', 'elapsed time'],
+        '[All about locks](../lab/README.md#the-table-locks): Ours is **4.00 times slower** than quick, the fastest peer, indoors.',
+        '0.25 (0.25 to 0.25)',
       ],
       [
-        '[All about turns](../lab/README.md#the-table-turns)',
-        'Ours and quick, the fastest peer, show **no difference** indoors.',
-        ...['1.00', '1.00 to 1.00', 'elapsed time'],
+        '[All about turns](../lab/README.md#the-table-turns): Ours and quick, the fastest peer, show **no difference** indoors.',
+        '1.00 (1.00 to 1.00)',
       ],
     ]);
   });
@@ -45,8 +42,7 @@ describe('the page of the results', () => {
   it('lists the others with the reason and the command that measures more', () => {
     expect(linesUnder('Results that are not certain')).toEqual([
       [
-        '[All about waits](../lab/README.md#the-table-waits)',
-        'No verdict yet on Ours indoors: no peer completed the row.',
+        '[All about waits](../lab/README.md#the-table-waits): No verdict yet on Ours indoors: no peer completed the row.',
         '`make lab TABLE=waits ROW=first ROUNDS=6`',
       ],
     ]);
@@ -55,17 +51,18 @@ describe('the page of the results', () => {
   });
 
   it('says against whom, where and when each table was measured', () => {
-    const [first, , , last] = linesUnder('Conditions');
-    expect(first?.slice(1)).toEqual([
-      'quick',
-      '2 × A processor, 4 GiB, A system, Node 20.20.2',
-      '3',
-      '2026-01-03',
+    const lines = (of: string) => of.split('## Conditions\n\n')[1]?.trimEnd().split('\n') ?? [];
+    expect(lines(page)).toEqual([
+      '- Machine: 2 × A processor, 4 GiB, A system, Node 20.20.2.',
+      ...['calls', 'locks', 'turns'].map(
+        (name) =>
+          `- [All about ${name}](../lab/README.md#the-table-${name}): 3 rounds until 2026-01-03, by elapsed time, against quick.`,
+      ),
+      '- [All about waits](../lab/README.md#the-table-waits): 3 rounds until 2026-01-03, by elapsed time.',
     ]);
-    expect(last?.[1]).toBe('');
-    const peers = linesUnder('Conditions', resultsPage([outcomeWith(all)]))[0]?.[1];
-    expect(peers).toContain('swift, quick, brisk');
-    expect(peers).not.toContain('broken');
+    const [, line] = lines(resultsPage([outcomeWith(all)]));
+    expect(line).toContain('against swift, quick, brisk');
+    expect(line).not.toContain('broken');
   });
 
   it('escapes names that Markdown would read as markup', () => {

@@ -11,7 +11,7 @@ export const root = join(import.meta.dirname, '../..');
 /** A link to a page outside VitePress, which the router leaves to the browser. */
 const apart = (text, link) => ({ text, link, target: '_self' });
 export const crate = apart('API of the crate', '/rust/pointsman/index.html');
-export const report = apart('The latest results', '/lab/report/index.html');
+export const report = apart('The full report', '/lab/report/index.html');
 
 const page = (text, file) => ({ text, file });
 const api = (entry) => ({ text: `<code>${entry}</code>`, link: `/api/${entry}/index` });
@@ -48,7 +48,7 @@ const groups = {
     api('pointsman/redis'),
   ],
   'Rust runtime': [page('The runtime', 'docs/runtime.md'), crate],
-  Measured: [page('The lab', 'lab/README.md'), report],
+  Measured: [page('Results', 'docs/results.md'), page('How the lab measures', 'lab/README.md')],
   Project: [
     page('Architecture', 'ARCHITECTURE.md'),
     page('What each primitive must do', 'spec/README.md'),
@@ -61,7 +61,7 @@ const groups = {
 };
 
 /** Returns the address of a file's page. */
-export const address = (file) => (file === 'README.md' ? '/' : `/${file.slice(0, -'.md'.length)}`);
+export const address = (file) => `/${file.slice(0, -'.md'.length)}`;
 
 const named = new Set(
   Object.values(groups)
@@ -81,7 +81,7 @@ const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.jso
 
 /** Pages of the API show all its names, other pages the groups. */
 export const sidebar = {
-  '/api/': [{ text: 'Guides', link: '/' }, ...modules],
+  '/api/': [{ text: 'Guides', link: address('README.md') }, ...modules],
   '/': guides,
 };
 

@@ -65,6 +65,7 @@ const sources = [...folders].flatMap((folder) => filesIn(folder, '.ts')).flatMap
 const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
+  join(root, 'site/pages/home.md'),
   ...filesIn(join(root, 'docs'), '.md'),
 ]
   .filter(existsSync)
