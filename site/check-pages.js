@@ -38,6 +38,8 @@ const start = host + (process.env.BASE ?? '/');
 const browser = await launchChromium();
 try {
   const page = await browser.newPage();
+  // Other programs may keep the machine busy.
+  page.setDefaultTimeout(120_000);
   let name;
   const fail = (what) => {
     console.error(`${name}: ${what}`);

@@ -11,7 +11,10 @@ export const root = join(import.meta.dirname, '../..');
 /** A link to a page outside VitePress, which the router leaves to the browser. */
 const apart = (text, link) => ({ text, link, target: '_self' });
 export const crate = apart('API of the crate', '/rust/pointsman/index.html');
-export const report = apart('The full report', '/lab/report/index.html');
+/** The full report, if the lab has run here. */
+export const report = existsSync(join(root, 'lab/out/report/index.html'))
+  ? apart('The full report', '/lab/report/index.html')
+  : undefined;
 
 const page = (text, file) => ({ text, file });
 const api = (entry) => ({ text: `<code>${entry}</code>`, link: `/api/${entry}/index` });
@@ -48,7 +51,7 @@ const groups = {
     api('pointsman/redis'),
   ],
   'Rust runtime': [page('The runtime', 'docs/runtime.md'), crate],
-  Measured: [page('Results', 'docs/results.md'), page('How the lab measures', 'lab/README.md')],
+  Lab: [page('Results', 'docs/results.md'), page('How it measures', 'lab/README.md'), report],
   Project: [
     page('Architecture', 'ARCHITECTURE.md'),
     page('What each primitive must do', 'spec/README.md'),
@@ -66,14 +69,14 @@ export const address = (file) => `/${file.slice(0, -'.md'.length)}`;
 const named = new Set(
   Object.values(groups)
     .flat()
-    .map(({ file }) => file),
+    .map((item) => item?.file),
 );
 export const isPage = (file) => named.has(file) && existsSync(join(root, file));
 
 const guides = Object.entries(groups).map(([text, items]) => ({
   text,
   items: items
-    .filter((item) => !item.file || isPage(item.file))
+    .filter((item) => item && (!item.file || isPage(item.file)))
     .map(({ file, ...item }) => (file ? { ...item, link: address(file) } : item)),
 }));
 
