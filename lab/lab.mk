@@ -81,10 +81,11 @@ std-async: ## fetch Deno's @std/async from GitHub, for the table vocabulary
 	  --outfile=lab/.tools/std-async/channel.js --log-level=warning
 	cp lab/.tools/std/async/deno.json lab/.tools/std-async
 
-picture: ## copy the lab's latest pictures into the README
+picture: ## copy the lab's latest pictures and results into docs
 	mkdir -p docs/pictures
 	cp lab/out/report/overview.svg docs/pictures/results.svg
 	cp lab/out/report/overview-narrow.svg docs/pictures/results-narrow.svg
+	cp lab/out/report/results.md docs/results.md
 
 sizes: setup ## write the sizes of the classes and their peers into the READMEs
 	@node lab/dist/sizes/write.js

@@ -1,15 +1,15 @@
 /**
- * Opens the pages of the built site in headless Chromium, at the width of a phone, and searches once.
+ * Opens the pages of the built site in headless Chromium, at the widths of a phone and of a laptop, and searches.
  *
- * Invariant: it passes only if no page sends a request to another host, reports an error or is wider than the phone,
- * and if the search finds a guide and the API page of a name.
+ * Invariant: it passes only if no page sends a request to another host, reports an error or is wider than the phone, no
+ * code of a guide scrolls sideways on the laptop, the search finds a guide and the API page of a name, and the page for
+ * missing addresses opens the search.
  */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { serve } from 'vitepress';
+import { launchChromium } from './chromium.js';
 
 const folder = join(import.meta.dirname, 'dist');
 /** Generated pages are many and alike: one of each kind is enough. */
@@ -21,20 +21,25 @@ const pages = readdirSync(folder, { recursive: true }).filter(
   (name) => name.endsWith('.html') && (!/^(api|rust)\//.test(name) || isSample(name)),
 );
 
-const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-// Some shells look only for the first name of a `command -v`.
-const search = `command -v ${programs.join(' || command -v ')} || true`;
-const [executablePath] = execFileSync('sh', ['-c', search], { encoding: 'utf8' }).split('\n');
-if (!executablePath) throw new Error('Chromium is needed: Debian has it as package chromium');
+/** Returns the longest line of each code block that is wider than its space. */
+const cutOff = () =>
+  [...document.querySelectorAll('pre')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(({ textContent }) => textContent.split('\n').sort((a, b) => b.length - a.length)[0]);
+
+const phone = { width: 390, height: 844 };
+const laptop = { width: 1280, height: 800 };
 
 const { server } = await serve({ root: import.meta.dirname, port: 0 });
 if (!server.listening) await once(server, 'listening');
 const host = `http://localhost:${server.address().port}`;
 const start = host + (process.env.BASE ?? '/');
 
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const browser = await launchChromium();
 try {
-  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  const page = await browser.newPage();
+  // Other programs may keep the machine busy.
+  page.setDefaultTimeout(120_000);
   let name;
   const fail = (what) => {
     console.error(`${name}: ${what}`);
@@ -52,15 +57,20 @@ try {
 
   for (const [index, file] of pages.entries()) {
     name = file;
+    await page.setViewportSize(phone);
     await page.goto(start + file, { waitUntil: 'networkidle' });
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     if (width > 390 && !file.startsWith('rust/')) fail(`is ${width} pixels wide on a phone`);
+    if (!/^(api|rust)\//.test(file)) {
+      await page.setViewportSize(laptop);
+      for (const line of await page.evaluate(cutOff)) fail(`is too narrow for the code: ${line}`);
+    }
     if (index % 10 === 9) console.log(`${index + 1} of ${pages.length} pages`);
   }
 
   name = 'the search';
-  await page.goto(start, { waitUntil: 'networkidle' });
-  await page.keyboard.press('Control+k');
+  await page.goto(`${start}404.html`, { waitUntil: 'networkidle' });
+  await page.getByRole('button', { name: 'Search the site' }).click();
   await page.locator('#localsearch-input').fill('semaphore');
   await page.locator('#localsearch-list a').first().waitFor();
   const links = await page.locator('#localsearch-list a').all();
@@ -75,5 +85,5 @@ try {
 console.log(
   process.exitCode === 1
     ? 'Pages of the site have errors.'
-    : `All ${pages.length} pages load without errors and fit a phone, and the search works.`,
+    : `All ${pages.length} pages load without errors and fit a phone and a laptop, and the search works.`,
 );

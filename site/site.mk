@@ -6,6 +6,8 @@ $(SITE): site/package-lock.json
 	@touch $@
 
 export BASE ?= /
+# Where the site is published, as https://host: readers of its social tags require absolute addresses.
+export ORIGIN ?=
 CRATE_DOCS := target/docs/doc
 
 docs: setup $(SITE) ## build the documentation site and check its links; a minute (BASE=/folder/)
@@ -29,6 +31,9 @@ docs-check: docs browser ## the same, search it, and check the pages in Chromium
 	@node site/check-search.js
 	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
+
+social: browser $(SITE) ## draw the picture for links to the site, site/public/social.png
+	@node site/draw-social.js
 
 docs-serve: docs ## build the documentation site and serve it locally
 	@site/node_modules/.bin/vitepress preview site

@@ -49,8 +49,8 @@ ${chart !== '' && html`<figure>${rows > 1 && html`<figcaption>One of ${rows} row
 </li>`;
 }
 
-/** Twice as many rounds as now. */
-function settlingCommand({ table, headline }: TableOutcome): string {
+/** Measures twice as many rounds as now. */
+export function settlingCommand({ table, headline }: TableOutcome): string {
   const cells = new Set((headline?.rows ?? []).map(({ cell }) => cell.id));
   const [only] = cells;
   return repeatCommand({

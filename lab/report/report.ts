@@ -1,11 +1,12 @@
 /**
- * Writes the report: one page with all measured tables, a chart per table, and one of all tables.
+ * Writes the report: one page with all measured tables, a chart per table, one of all tables, and the page of the
+ * documentation that states the results.
  *
  * Invariant: built only from the tables and the journals. The page is self-contained and readable without scripts,
  * without a network, and in print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Places, picturePath, reportPath } from '../harness/places.js';
 import { repeatCommand } from '../harness/repeat.js';
@@ -22,6 +23,7 @@ import { matrices } from './matrix.js';
 import { overview, sentence } from './overview.js';
 import { drawOverview } from './overview-picture.js';
 import { drawPicture } from './picture.js';
+import { resultsPage } from './results-page.js';
 import { rowsTable } from './rows-table.js';
 import { besideOf, headlineRow, sentencePartsOf } from './sentence.js';
 import { pageStyle } from './style.js';
@@ -36,6 +38,7 @@ export function writeReport(
   writeFileSync(reportPath(places), page(outcomes, unmeasured).toString());
   writeFileSync(picturePath(places, 'overview'), drawOverview(outcomes, 'wide'));
   writeFileSync(picturePath(places, 'overview-narrow'), drawOverview(outcomes, 'narrow'));
+  writeFileSync(join(dirname(reportPath(places)), 'results.md'), resultsPage(outcomes));
   for (const outcome of outcomes) {
     const picture = drawPicture(outcome);
     if (picture) writeFileSync(picturePath(places, outcome.table.table), picture);

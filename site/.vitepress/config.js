@@ -1,20 +1,24 @@
 /**
  * The documentation site: the Markdown files of the repository, unchanged.
  *
- * Invariant: the address of a page is its file's path in the repository, except README.md, which is the front page, and
- * generated pages. Nothing is loaded from another host.
+ * Invariant: the address of a page is its file's path in the repository, except the pages of this folder and generated
+ * pages. Nothing is loaded from another host.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { slug } from 'github-slugger';
 import { defineConfig } from 'vitepress';
 import { linkRepository, publicAddress } from './links.js';
-import { crate, everyPageIsNamed, report, root, sidebar } from './sidebar.js';
+import { address, crate, everyPageIsNamed, report, root, sidebar } from './sidebar.js';
+import { socialTags } from './social.js';
+
+const base = process.env.BASE ?? '/';
 
 export default defineConfig({
   title: 'Pointsman',
-  description: 'Coordination for concurrent work, in TypeScript and in Rust',
-  base: process.env.BASE ?? '/',
+  description:
+    'Rate limiter, semaphore, mutex, channels, worker pool and distributed locks for TypeScript, and a Tokio-compatible async runtime for Rust',
+  base,
   srcDir: '..',
   outDir: 'dist',
   srcExclude: [
@@ -22,20 +26,21 @@ export default defineConfig({
     '{lab,spec,examples}/*/**',
     'crates/!(pointsman)/**',
     '{crates,packages}/pointsman/*/**',
-    'site/!(api|missing)/**',
-    ...(existsSync(join(root, 'lab/out/report/index.html')) ? ['site/missing/lab.md'] : []),
-    ...(existsSync(join(root, 'target/docs/doc')) ? ['site/missing/rust.md'] : []),
+    'site/!(api|pages)/**',
+    ...(existsSync(join(root, 'target/docs/doc')) ? ['site/pages/rust.md'] : []),
   ],
   rewrites: {
-    'README.md': 'index.md',
+    'site/pages/home.md': 'index.md',
     'site/api/:path*': 'api/:path*',
-    // Placeholders for pages that were not built.
-    'site/missing/lab.md': 'lab/report/index.md',
-    'site/missing/rust.md': 'rust/pointsman/index.md',
+    // Shown if the site is built without Rust.
+    'site/pages/rust.md': 'rust/pointsman/index.md',
   },
   buildEnd: everyPageIsNamed,
-  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  head: [['link', { rel: 'icon', href: `${base}logo.svg`, type: 'image/svg+xml' }]],
+  transformHead: socialTags,
   markdown: {
+    // Comments have a contrast of 4.5 on the ground of code.
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
     // Like the code host: the same anchors, and no attribute syntax, which the host would show as text.
     anchor: { slugify: slug },
     attrs: { disable: true },
@@ -51,6 +56,7 @@ export default defineConfig({
     },
   },
   vite: {
+    publicDir: join(root, 'site/public'),
     // The picture in README.md.
     resolve: { alias: [{ find: /^docs\//, replacement: `${root}/docs/` }] },
     plugins: [
@@ -65,12 +71,15 @@ export default defineConfig({
     build: { chunkSizeWarningLimit: 2_000 },
   },
   themeConfig: {
+    logo: { light: '/logo.svg', dark: '/logo-dark.svg', alt: '' },
     nav: [
-      { text: 'Guides', link: '/', activeMatch: '^/(?!api/)' },
+      { text: 'Guides', link: address('README.md'), activeMatch: '^/(?!api/|docs/results|404|$)' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { ...crate, text: 'Crate' },
-      { ...report, text: 'Lab' },
+      { text: 'Results', link: address('docs/results.md') },
     ],
+    // The page of the results links to the report that was measured here.
+    report,
     sidebar,
     outline: [2, 3],
     search: {

@@ -11,7 +11,10 @@ export const root = join(import.meta.dirname, '../..');
 /** A link to a page outside VitePress, which the router leaves to the browser. */
 const apart = (text, link) => ({ text, link, target: '_self' });
 export const crate = apart('API of the crate', '/rust/pointsman/index.html');
-export const report = apart('The latest results', '/lab/report/index.html');
+/** The full report, if the lab has run here. */
+export const report = existsSync(join(root, 'lab/out/report/index.html'))
+  ? apart('The full report', '/lab/report/index.html')
+  : undefined;
 
 const page = (text, file) => ({ text, file });
 const api = (entry) => ({ text: `<code>${entry}</code>`, link: `/api/${entry}/index` });
@@ -84,19 +87,19 @@ const groups = {
 };
 
 /** Returns the address of a file's page. */
-export const address = (file) => (file === 'README.md' ? '/' : `/${file.slice(0, -'.md'.length)}`);
+export const address = (file) => `/${file.slice(0, -'.md'.length)}`;
 
 const named = new Set(
   Object.values(groups)
     .flat()
-    .map(({ file }) => file),
+    .map((item) => item?.file),
 );
 export const isPage = (file) => named.has(file) && existsSync(join(root, file));
 
 const guides = Object.entries(groups).map(([text, items]) => ({
   text,
   items: items
-    .filter((item) => !item.file || isPage(item.file))
+    .filter((item) => item && (!item.file || isPage(item.file)))
     .map(({ file, ...item }) => (file ? { ...item, link: address(file) } : item)),
 }));
 
@@ -104,7 +107,7 @@ const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.jso
 
 /** Pages of the API show all its names, other pages the groups. */
 export const sidebar = {
-  '/api/': [{ text: 'Guides', link: '/' }, ...modules],
+  '/api/': [{ text: 'Guides', link: address('README.md') }, ...modules],
   '/': guides,
 };
 

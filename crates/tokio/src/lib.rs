@@ -18,6 +18,8 @@ pub use pointsman_macros::{tokio_main as main, tokio_test as test};
 mod guides {
     #[doc = include_str!("../../../README.md")]
     mod readme {}
+    #[doc = include_str!("../../../site/pages/home.md")]
+    mod home {}
     #[doc = include_str!("../../../docs/runtime.md")]
     mod runtime {}
 }

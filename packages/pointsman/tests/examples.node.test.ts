@@ -43,6 +43,7 @@ const sources = [...folders]
 const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
+  join(root, 'site/pages/home.md'),
   ...filesIn(join(root, 'docs'), '.md'),
 ]
   .filter(existsSync)

@@ -19,6 +19,7 @@ export interface DiagnosticsEvents {
   readonly deadlock: Deadlock;
 }
 
+/** The name of an event. */
 export type DiagnosticsEvent = keyof DiagnosticsEvents;
 
 type Listener = (message: never) => void;

@@ -30,6 +30,7 @@ type NameWithin<Api, Depth extends 1 | 2 | 3 | 4> = {
 /** The type at index `n` is `n - 1`. */
 type Less = [1, 1, 1, 2, 3];
 
+/** The function that a module `Api` exports under `Name`, also inside an exported object: `a.b`. */
 export type FunctionOf<Api, Name> = Name extends keyof Api
   ? Extract<Api[Name], AnyFunction>
   : [Api, Name] extends [AnyFunction, 'default']
