@@ -91,7 +91,7 @@ const defaultBufferSize = 1 << 21;
 const maxBufferSize = 1 << 29;
 const defaultMessageSize = 1 << 28;
 const defaultHeartbeat = 10_000;
-const optionNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
+const optionNames: readonly string[] = ['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout'];
 
 /**
  * Lets a worker call the functions of `api`. Call it after creating the worker, which calls {@link connect}.
