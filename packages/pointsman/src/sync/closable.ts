@@ -63,7 +63,8 @@ export abstract class Closable {
 
 /** A primitive that grants permits. */
 export abstract class Drainable extends Closable {
-  #drains: WaitQueue<void> | undefined;
+  /** @internal Declared, not defined, as `_ending`. */
+  declare _drains: WaitQueue<void> | undefined;
   /** @internal Called when this primitive becomes idle. Set by the primitive that contains this one. */
   declare _onIdle: (() => void) | undefined;
 
@@ -177,15 +178,15 @@ export abstract class Drainable extends Closable {
   async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
     const request = readWait(options);
     if (this.idle) return winContest(request.signal);
-    this.#drains ??= new WaitQueue(this._label);
-    await this.#drains.insert(request, undefined, (timeout) =>
+    this._drains ??= new WaitQueue(this._label);
+    await this._drains.insert(request, undefined, (timeout) =>
       notIdle(timeout, this._label, this._active, this.waiting),
     );
   }
 
   /** @internal Called each time the primitive has become idle. */
   _idled(): void {
-    this.#drains?.resolveAll();
+    this._drains?.resolveAll();
     this._onIdle?.();
   }
 }

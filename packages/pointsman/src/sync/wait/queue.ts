@@ -38,25 +38,25 @@ export type NameOptions = Pick<QueueOptions, 'name'>;
 const nameOnly: readonly string[] = ['name'];
 const queueNames: readonly string[] = ['name', 'maxWaiting'];
 
-const labelOf = (name: string): string => name && `${name}: `;
-
-function readName(options: NameOptions = {}, names = nameOnly): string {
-  checkOptions(options, names);
-  const { name = '' } = options;
+/** Returns the prefix for error messages. */
+function labelOf(name: unknown = ''): string {
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
-  return name;
+  return name && `${name}: `;
 }
 
-/** @internal Reads the name from the options of a constructor. The label is the prefix for error messages. */
-export const readLabel = (options?: NameOptions, names?: readonly string[]): string =>
-  labelOf(readName(options, names));
+/** @internal Reads the options of a constructor whose queue has no bound. */
+export function readLabel(options: NameOptions = {}, names = nameOnly): string {
+  checkOptions(options, names);
+  return labelOf(options.name);
+}
 
 /** @internal Reads the options of a constructor once. */
 export function readQueueOptions(options: QueueOptions = {}) {
-  const name = readName(options, queueNames);
-  const { maxWaiting = Infinity } = options;
+  checkOptions(options, queueNames);
+  const { name = '', maxWaiting = Infinity } = options;
+  const label = labelOf(name);
   checkCount('maxWaiting', maxWaiting, 0);
-  return { name, maxWaiting, label: labelOf(name) };
+  return { name, maxWaiting, label };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
