@@ -71,8 +71,8 @@ export function useStartModule(start: StartModule): void {
 const CHECK_INTERVAL = 20;
 const DEFAULT_TIMEOUT = 60_000;
 const threadNames = ['resourceLimits', 'env', 'argv', 'execArgv', 'workerData'];
-const moduleNames = new Set(['timeout', ...exposeNames, ...threadNames]);
-const workerNames = new Set(['timeout']);
+const moduleNames = ['timeout', ...exposeNames, ...threadNames];
+const workerNames = ['timeout'];
 
 /**
  * Connects to a worker, blocks until it has loaded, and returns its functions. Each call blocks until the reply

@@ -99,7 +99,12 @@ const defaultBufferSize = 1 << 21;
 const maxBufferSize = 1 << 29;
 const defaultMessageSize = 1 << 28;
 const defaultHeartbeat = 10_000;
-export const exposeNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
+export const exposeNames: readonly string[] = [
+  'spin',
+  'bufferSize',
+  'maxMessageSize',
+  'heartbeatTimeout',
+];
 
 /**
  * Lets a worker call the functions of `api`. Call it after creating the worker, which calls {@link connect}.

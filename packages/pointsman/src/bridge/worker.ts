@@ -29,7 +29,7 @@ export interface ConnectOptions {
   readonly port?: WorkerLike | undefined;
 }
 
-const optionNames = new Set(['serve', 'port']);
+const optionNames: readonly string[] = ['serve', 'port'];
 
 /**
  * Connects to the host, which calls {@link expose}. Once `ready` has resolved, its functions can be called; they block

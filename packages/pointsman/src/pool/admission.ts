@@ -7,9 +7,9 @@
  * - `#active` counts the unfinished tasks; the workers keep the process alive exactly while it is above 0.
  */
 
-import { fullError } from '../sync/errors.js';
+import { fullError, notIdle } from '../sync/errors.js';
 import type { WaitOptions } from '../sync/options.js';
-import { readRequest, WaitQueue, waitUntilIdle } from '../sync/wait/queue.js';
+import { readWait, WaitQueue } from '../sync/wait/queue.js';
 import { QueueSpace } from '../sync/wait/queue-space.js';
 import { now, turnTime } from '../transport/clock.js';
 import type { Stop } from './claims.js';
@@ -246,9 +246,11 @@ export class Admission {
   }
 
   async untilIdle(options: WaitOptions): Promise<void> {
-    const request = readRequest(options);
+    const request = readWait(options);
     if (this.#active === 0) return;
-    await waitUntilIdle(this.#drains, request, this);
+    await this.#drains.insert(request, undefined, (timeout) =>
+      notIdle(timeout, this._label, this._active, this.waiting),
+    );
   }
 
   /**

@@ -9,7 +9,7 @@ export interface MapOptions extends RunOptions {
   readonly concurrency?: number | undefined;
 }
 
-const names: ReadonlySet<string> = new Set([...runNames, 'concurrency']);
+const names: readonly string[] = [...runNames, 'concurrency'];
 
 /** `waitForSpace` returns `undefined` if the queue has space. */
 export function map(

@@ -192,7 +192,7 @@ function checkEach(
   argument?: string,
   prefix = '',
 ): void {
-  checkOptions(options, new Set(Object.keys(checks)), argument);
+  checkOptions(options, Object.keys(checks), argument);
   for (const [name, check] of Object.entries(checks)) {
     const value: unknown = Reflect.get(options, name);
     if (value !== undefined) check(prefix + name, value);
@@ -209,7 +209,7 @@ export function checkPoolOptions(options: PoolOptions): void {
   }
 }
 
-export const runNames: ReadonlySet<string> = new Set([
+export const runNames: readonly string[] = [
   'signal',
   'timeout',
   'runTimeout',
@@ -217,7 +217,7 @@ export const runNames: ReadonlySet<string> = new Set([
   'key',
   'transfer',
   'onProgress',
-]);
+];
 
 export function checkRunOptions(options: RunOptions, names = runNames): void {
   checkWaitOptions(options, names);

@@ -8,7 +8,7 @@
 import { asyncDispose } from '../sync/dispose.js';
 import { detached } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { readRequest } from '../sync/wait/queue.js';
+import { readWait } from '../sync/wait/queue.js';
 import { Admission } from './admission.js';
 import { PoolClosedError } from './errors.js';
 import type { Inline } from './inline.js';
@@ -182,7 +182,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
-    const request = readRequest(options);
+    const request = readWait(options);
     this.#tasks.refuseIfClosed();
     await this.#tasks.space.wait(request);
   }

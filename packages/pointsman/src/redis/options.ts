@@ -60,9 +60,9 @@ export interface TryLockKeysOptions {
 /** Options for {@link RedisMutex.lock}. */
 export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
 
-const mutexNames: ReadonlySet<string> = new Set(['namespace', 'ttl', 'handler', 'mode', 'name']);
-const tryNames: ReadonlySet<string> = new Set(['owner', 'reentrant', 'maxHold']);
-const lockNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
+const mutexNames: readonly string[] = ['namespace', 'ttl', 'handler', 'mode', 'name'];
+const tryNames: readonly string[] = ['owner', 'reentrant', 'maxHold'];
+const lockNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
 
 /** Checks the options of `lock`, or of `tryLock` if not `wait`. */
 export function checkLockOptions(options: LockKeysOptions, wait = true): void {

@@ -8,8 +8,8 @@
 import { checkInteger, checkNotOptions, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
 import { filter } from './wait/chunked-list.js';
-import { isOver } from './wait/give-up.js';
-import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
+import { isOver, winContest } from './wait/give-up.js';
+import { type NameOptions, readLabel, readWait, WaitQueue } from './wait/queue.js';
 
 /** What {@link Barrier.wait} resolves to. */
 export interface BarrierWaitResult {
@@ -45,7 +45,7 @@ export class Barrier {
    * @param size The number of tasks: an integer >= 1.
    */
   constructor(size: number, options?: NameOptions) {
-    if (typeof size === 'object') checkNotOptions('Barrier', 'size', size);
+    checkNotOptions('Barrier', 'size', size);
     checkInteger('size', size, 1);
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
@@ -65,7 +65,7 @@ export class Barrier {
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {
     if (!(this instanceof Barrier)) throw detached('wait');
-    const request = readRequest(options);
+    const request = readWait(options);
     const queue = this.#queue;
     if (queue.length + 1 >= this.size) {
       for (const waiter of filter(queue._list, ({ signal }) => isOver(signal))) {
@@ -73,9 +73,10 @@ export class Barrier {
       }
     }
     // `await` handles a rejection in this step; workerd reports it otherwise.
-    if (queue.length + 1 < this.size) return await queue.enter(request, mustWait);
+    if (queue.length + 1 < this.size) return await queue.insert(request);
     this.#queue = new WaitQueue(this.#label);
     queue.resolveAll({ isLeader: false });
-    return queue.enter(request, { isLeader: true });
+    winContest(request.signal);
+    return { isLeader: true };
   }
 }

@@ -5,10 +5,10 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, detached } from './errors.js';
+import { cancelledError, closedError, detached, notIdle } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
 import { winContest } from './wait/give-up.js';
-import { readRequest, WaitQueue, waitUntilIdle } from './wait/queue.js';
+import { readWait, WaitQueue } from './wait/queue.js';
 
 /** @internal How a primitive ended: with an error, or without one. */
 export interface Ending {
@@ -42,16 +42,14 @@ export abstract class Closable {
    */
   close(reason?: unknown): void {
     if (!(this instanceof Closable)) throw detached('close');
-    if (this._ending) return;
-    const failed = reason !== undefined;
-    const ending = { reason: failed ? reason : closedError(this._label), failed };
-    this._end(ending);
-    this._dismiss(ending.reason);
+    if (!this._ending) this._dismiss(this._end(reason).reason);
   }
 
   /** @internal Refuses all requests from now on. */
-  _end(ending: Ending): void {
-    this._ending = ending;
+  _end(reason?: unknown): Ending {
+    const failed = reason !== undefined;
+    this._ending = { reason: failed ? reason : closedError(this._label), failed };
+    return this._ending;
   }
 
   /** @internal Throws the reason for which the primitive ended, if it has. */
@@ -65,7 +63,8 @@ export abstract class Closable {
 
 /** A primitive that grants permits. */
 export abstract class Drainable extends Closable {
-  #drains: WaitQueue<void> | undefined;
+  /** @internal Declared, not defined, as `_ending`. */
+  declare _drains: WaitQueue<void> | undefined;
   /** @internal Called when this primitive becomes idle. Set by the primitive that contains this one. */
   declare _onIdle: (() => void) | undefined;
 
@@ -121,7 +120,7 @@ export abstract class Drainable extends Closable {
   async shutdown(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Drainable)) throw detached('shutdown');
     checkWaitOptions(options);
-    if (!this._ending) this._end({ reason: closedError(this._label), failed: false });
+    if (!this._ending) this._end();
     await this._waitUntilIdle(options);
   }
 
@@ -144,9 +143,9 @@ export abstract class Drainable extends Closable {
    * ```
    */
   override close(reason?: unknown): void {
-    if (!(this instanceof Drainable)) throw detached('close');
-    if (this._ending) this._dismiss(reason === undefined ? this._ending.reason : reason);
-    else super.close(reason);
+    super.close(reason);
+    // After a `shutdown`, `super.close` does nothing.
+    this._dismiss(reason === undefined ? this._ending?.reason : reason);
   }
 
   /**
@@ -177,15 +176,17 @@ export abstract class Drainable extends Closable {
 
   /** @internal Not `drain`, which diagnostics may wrap; not private, which costs time for each key of a `Keyed`. */
   async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
-    const request = readRequest(options);
+    const request = readWait(options);
     if (this.idle) return winContest(request.signal);
-    this.#drains ??= new WaitQueue(this._label);
-    await waitUntilIdle(this.#drains, request, this);
+    this._drains ??= new WaitQueue(this._label);
+    await this._drains.insert(request, undefined, (timeout) =>
+      notIdle(timeout, this._label, this._active, this.waiting),
+    );
   }
 
   /** @internal Called each time the primitive has become idle. */
   _idled(): void {
-    this.#drains?.resolveAll();
+    this._drains?.resolveAll();
     this._onIdle?.();
   }
 }

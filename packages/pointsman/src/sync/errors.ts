@@ -9,8 +9,8 @@ export class TimeoutError extends Error {
 }
 
 /** The label is the prefix of the message. */
-export const timedOut = (timeout: number, label = ''): TimeoutError =>
-  new TimeoutError(`${label}timed out after ${timeout} ms`);
+export const timedOut = (timeout: number, label = '', details = ''): TimeoutError =>
+  new TimeoutError(`${label}timed out after ${timeout} ms${details}`);
 
 /** The error of a `drain` or a `shutdown` that timed out. */
 export const notIdle = (
@@ -18,8 +18,7 @@ export const notIdle = (
   label: string,
   active: number,
   waiting: number,
-): TimeoutError =>
-  new TimeoutError(`${timedOut(timeout, label).message}: ${active} active, ${waiting} waiting`);
+): TimeoutError => timedOut(timeout, label, `: ${active} active, ${waiting} waiting`);
 
 /** Thrown when the primitive was closed without a reason. The base class of the errors of closed pools and bridges. */
 export class ClosedError extends Error {
@@ -81,12 +80,10 @@ export const tagOf = (value: unknown): string =>
 /** Formats a value for an error message. Never throws. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'bigint') return `${value}n`;
-  if (Object(value) !== value) return String(value);
   if (typeof value === 'function') return 'function';
+  if (Object(value) !== value) return String(value) + (typeof value === 'bigint' ? 'n' : '');
   try {
-    const tag = tagOf(value);
-    return tag === 'Object' ? 'object' : tag;
+    return tagOf(value).replace(/^Object$/, 'object');
   } catch {
     return 'object';
   }
@@ -119,11 +116,12 @@ export function checkCount(name: string, value: unknown, min: number): void {
 }
 
 /** Throws if options are passed in place of a number: `new Semaphore({ limit: 2 })`. */
-export function checkNotOptions(form: string, name: string, value: object | null): void {
+export function checkNotOptions(form: string, name: string, value: unknown): void {
+  if (typeof value !== 'object') return;
   const number = (value as Record<string, unknown> | null)?.[name];
   if (typeof number !== 'number') return;
-  const hint = `Did you mean new ${form}(${number})?`;
-  throw new TypeError(`${name} must be a number, got ${describe(value)}. ${hint}`);
+  const { message } = invalid(name, value, 'a number');
+  throw new TypeError(`${message}. Did you mean new ${form}(${number})?`);
 }
 
 export const detached = (method: string): TypeError =>

@@ -2,7 +2,8 @@
 
 import { checkInteger, checkNotOptions, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
+import { winContest } from './wait/give-up.js';
+import { type NameOptions, readLabel, readWait, WaitQueue } from './wait/queue.js';
 
 /**
  * Opens once, when it has been counted down to zero, and stays open. For meetings that repeat, use {@link Barrier}.
@@ -27,7 +28,7 @@ export class Latch {
    * @param count The number to count down from: an integer >= 0. At 0 the latch is open.
    */
   constructor(count: number, options?: NameOptions) {
-    if (typeof count === 'object') checkNotOptions('Latch', 'count', count);
+    checkNotOptions('Latch', 'count', count);
     checkInteger('count', count, 0);
     this.#queue = new WaitQueue(readLabel(options));
     this.#count = count;
@@ -62,8 +63,9 @@ export class Latch {
    */
   async wait(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Latch)) throw detached('wait');
-    const request = readRequest(options);
+    const request = readWait(options);
     // `await` handles a rejection in this step; workerd reports it otherwise.
-    await this.#queue.enter(request, this.#count > 0 ? mustWait : undefined);
+    if (this.#count > 0) await this.#queue.insert(request);
+    else winContest(request.signal);
   }
 }

@@ -6,7 +6,8 @@
 
 import { causeOf, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
+import { winContest } from './wait/give-up.js';
+import { type NameOptions, readLabel, readWait, WaitQueue } from './wait/queue.js';
 
 /**
  * Wakes one waiter, or all. Carries no data. The semantics are those of Tokio's `Notify`.
@@ -72,10 +73,12 @@ export class Notify {
    */
   notified(options?: WaitOptions): Promise<void> {
     try {
-      const request = options === undefined ? options : readRequest(options);
-      const grant = this.#kept ? undefined : mustWait;
+      const request = options === undefined ? options : readWait(options);
+      const queue = this.#queue;
+      if (!this.#kept) return request ? queue.insert(request) : queue.append();
       this.#kept = false;
-      return Promise.resolve(this.#queue.enter(request, grant));
+      winContest(request?.signal);
+      return Promise.resolve();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Notify, 'notified'));
     }

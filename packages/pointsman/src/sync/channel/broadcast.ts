@@ -62,7 +62,7 @@ export class Broadcast<T> extends Publisher {
    * @throws {RangeError | TypeError} for an invalid capacity or option.
    */
   constructor(capacity: number, options?: NameOptions) {
-    if (typeof capacity === 'object') checkNotOptions('Broadcast', 'capacity', capacity);
+    checkNotOptions('Broadcast', 'capacity', capacity);
     checkInteger('capacity', capacity, 1);
     super(options);
     this.capacity = capacity;

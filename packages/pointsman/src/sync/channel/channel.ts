@@ -16,13 +16,14 @@ import {
   checkNotOptions,
   checkOneOf,
   detached,
+  fullError,
   invalid,
   timedOut,
 } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import { ChunkedList, type Position } from '../wait/chunked-list.js';
 import { giveUpOn, winContest } from '../wait/give-up.js';
-import { readQueueOptions, readRequest, WaitQueue } from '../wait/queue.js';
+import { readLabel, readWait, WaitQueue } from '../wait/queue.js';
 import { firstOf, grantWith, Receiver } from './receiver.js';
 
 /** Options for the constructor of {@link Channel}. */
@@ -37,7 +38,7 @@ export interface ChannelOptions {
 }
 
 const policies = ['wait', 'drop-oldest', 'reject'];
-const channelNames: ReadonlySet<string> = new Set(['name', 'whenFull']);
+const channelNames: readonly string[] = ['name', 'whenFull'];
 
 /** A value that can be removed with its sender; also wraps `undefined`, which the list does not accept. */
 class Held<T> implements Position {
@@ -93,7 +94,7 @@ const many = new Set();
 export class Channel<T> extends Receiver<T> {
   /** Maximum number of buffered values. */
   readonly capacity: number;
-  readonly #drops: boolean;
+  readonly #whenFull: ChannelOptions['whenFull'];
   #values = new ChunkedList<T | Held<T>>();
   readonly #senders: WaitQueue<void>;
 
@@ -102,14 +103,14 @@ export class Channel<T> extends Receiver<T> {
    * @throws {RangeError | TypeError} for an invalid capacity or option.
    */
   constructor(capacity: number, options: ChannelOptions = {}) {
-    if (typeof capacity === 'object') checkNotOptions('Channel', 'capacity', capacity);
-    super(readQueueOptions(options, channelNames).label);
+    checkNotOptions('Channel', 'capacity', capacity);
+    super(readLabel(options, channelNames));
     const { whenFull = 'wait' } = options;
     checkOneOf('whenFull', whenFull, policies);
-    this.#drops = whenFull === 'drop-oldest';
-    checkCount('capacity', capacity, this.#drops ? 1 : 0);
+    checkCount('capacity', capacity, whenFull === 'drop-oldest' ? 1 : 0);
+    this.#whenFull = whenFull;
     this.capacity = capacity;
-    this.#senders = new WaitQueue(this._label, whenFull === 'reject' ? 0 : undefined);
+    this.#senders = new WaitQueue(this._label);
   }
 
   /** The number of buffered values. */
@@ -147,21 +148,24 @@ export class Channel<T> extends Receiver<T> {
    */
   send(value: T, options?: WaitOptions): Promise<void> {
     try {
-      const request = options === undefined ? options : readRequest(options);
+      const request = options === undefined ? options : readWait(options);
       if (this.#put(value, request?.signal)) return Promise.resolve();
+      if (this.#whenFull === 'reject' && request?.timeout !== 0) throw fullError(this._label, 0);
       const values = this.#values;
       const senders = this.#senders;
-      const { length } = senders;
       if (!request && value !== undefined) {
-        const turn = senders.append();
-        if (senders.length > length) values.push(value);
-        return turn;
+        values.push(value);
+        return senders.append();
       }
       const held = new Held(values, value);
-      if (request) request.held = held;
-      const turn = request ? senders.insert(request, () => held.delete()) : senders.append();
+      if (!request) {
+        values.add(held);
+        return senders.append();
+      }
+      request.held = held;
+      const turn = senders.insert(request, () => held.delete());
       // Not if the request was refused.
-      if (senders.length > length) values.add(held);
+      if (request.chunk) values.add(held);
       return turn;
     } catch (error) {
       return Promise.reject(causeOf(error, this, Channel, 'send'));
@@ -202,7 +206,7 @@ export class Channel<T> extends Receiver<T> {
    */
   async sendAll(source: Iterable<T> | AsyncIterable<T>, options?: WaitOptions): Promise<void> {
     if (!(this instanceof Channel)) throw detached('sendAll');
-    const { signal, timeout } = readRequest(options);
+    const { signal, timeout } = readWait(options);
     const { [Symbol.iterator]: each, [Symbol.asyncIterator]: eachAsync } = Object(source);
     const start = eachAsync ?? each;
     if (typeof start !== 'function')
@@ -303,7 +307,7 @@ export class Channel<T> extends Receiver<T> {
   receiveMany(max: number, options?: WaitOptions): Promise<T[]> {
     try {
       checkCount('max', max, 1);
-      const request = readRequest(options);
+      const request = readWait(options);
       if (this._has(request.signal)) {
         return Promise.resolve(this.#batch(max, [this._take(request.signal)]));
       }
@@ -384,7 +388,7 @@ export class Channel<T> extends Receiver<T> {
     }
     const values = this.#values;
     if (values.length >= this.capacity) {
-      if (!this.#drops) return false;
+      if (this.#whenFull !== 'drop-oldest') return false;
       values.shift();
     }
     values.push(value === undefined ? new Held(values, value) : value);

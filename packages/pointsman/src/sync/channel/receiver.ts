@@ -10,7 +10,7 @@ import { dispose } from '../dispose.js';
 import type { WaitOptions } from '../options.js';
 import { filter } from '../wait/chunked-list.js';
 import { contestOf, isOver, winContest } from '../wait/give-up.js';
-import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from '../wait/queue.js';
+import { readWait, settle, type Waiter, WaitQueue, type WaitRequest } from '../wait/queue.js';
 
 /** @internal Returns the first waiter that may be granted by a caller with this signal. */
 // biome-ignore lint/suspicious/noExplicitAny: any kind of grant
@@ -97,7 +97,7 @@ export abstract class Receiver<T> extends Closable {
       this._waits();
       return turn;
     }
-    const request = readRequest(options);
+    const request = readWait(options);
     if (this._has(request.signal)) return Promise.resolve(this._take(request.signal));
     return this._wait(request);
   }
@@ -164,7 +164,7 @@ class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
       if (!receiver) return Promise.resolve(done());
       if (receiver._has()) return Promise.resolve({ value: receiver._take(), done: false });
       if (receiver._ending?.failed === false) return this.return();
-      const request = readRequest();
+      const request = readWait();
       request.held = this.#waits;
       const turn = receiver._wait(request);
       this.#waits.add(request);

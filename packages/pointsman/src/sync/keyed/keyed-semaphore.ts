@@ -33,7 +33,7 @@ export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
    * @param options `maxWaiting` bounds the queue of each key; error messages add the key to the `name`.
    */
   constructor(limit: number, options?: QueueOptions) {
-    if (typeof limit === 'object') checkNotOptions('KeyedSemaphore', 'limit', limit);
+    checkNotOptions('KeyedSemaphore', 'limit', limit);
     checkCount('limit', limit, 1);
     super(options, (given) => new Semaphore(limit, given));
     this.limit = limit;

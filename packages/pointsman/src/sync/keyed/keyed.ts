@@ -61,9 +61,10 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
   }
 
   /** @internal A primitive that is created later is ended when it is created. */
-  override _end(ending: Ending): void {
-    super._end(ending);
-    for (const primitive of this.#primitives.values()) primitive._end(ending);
+  override _end(reason?: unknown): Ending {
+    const ending = super._end(reason);
+    for (const primitive of this.#primitives.values()) primitive._ending = ending;
+    return ending;
   }
 
   /** @internal */
@@ -82,7 +83,7 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
     if (found) return request(found);
     const { name, maxWaiting } = this._options;
     const primitive = this.#create({ name: name && `${name} ${describe(key)}`, maxWaiting });
-    if (this._ending) primitive._end(this._ending);
+    if (this._ending) primitive._ending = this._ending;
     this.#primitives.set(key, primitive);
     const drop = () => {
       // It may become idle twice, and the key may have another primitive by then.

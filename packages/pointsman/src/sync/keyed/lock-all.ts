@@ -19,10 +19,11 @@ import {
 import { Permit, runWith } from '../semaphore/permit.js';
 import type { Semaphore } from '../semaphore/semaphore.js';
 import { callAll, contestOf, giveUpOn, isOver, OwnSignal, winContest } from '../wait/give-up.js';
-import { readRequest, type WaitRequest } from '../wait/queue.js';
+import { readRequest } from '../wait/priority-queue.js';
+import type { WaitRequest } from '../wait/queue.js';
 import { Keyed } from './keyed.js';
 
-const partNames: ReadonlySet<string> = new Set([...lockNames, 'group']);
+const partNames: readonly string[] = [...lockNames, 'group'];
 
 type Locking<Key> = Keyed<Key, Semaphore>;
 

@@ -14,7 +14,8 @@ import { checkOptions, checkTimeout } from '../options.js';
 import { HandedPermit, Permit } from '../semaphore/permit.js';
 import { isOver, nextMicrotask, winContest } from '../wait/give-up.js';
 import { insert, remove } from '../wait/heap.js';
-import { begin, readRequest, rejection, settle, type WaitRequest } from '../wait/queue.js';
+import { readRequest } from '../wait/priority-queue.js';
+import { begin, rejection, settle, type WaitRequest } from '../wait/queue.js';
 import { QueueSpace } from '../wait/queue-space.js';
 import { type DropRank, Lane, type LaneOwner, Lanes, type StartRequest } from './lanes.js';
 import {
@@ -83,7 +84,7 @@ export class Admission implements LaneOwner {
   // --- requests ---
 
   /** Reads the options of a request, and throws if they cannot be used or the limiter refuses the request. */
-  read(options: RunOptions | undefined, names: ReadonlySet<string>): StartRequest {
+  read(options: RunOptions | undefined, names: readonly string[]): StartRequest {
     const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1, runTimeout } = options ?? {};
     checkTimeout(runTimeout, 'runTimeout');
@@ -91,7 +92,7 @@ export class Admission implements LaneOwner {
     if (typeof weight === 'object') {
       const meters = [...this.shared.meters, ...this.lanes.template.meters];
       const rates = meters.map(({ rate }) => rate.name);
-      checkOptions(weight, new Set(['concurrency', ...rates]), 'weight');
+      checkOptions(weight, ['concurrency', ...rates], 'weight');
     }
     if (weight !== 1) this.#check(weight);
     this.#checkKey(key);
@@ -112,6 +113,7 @@ export class Admission implements LaneOwner {
       order: 0,
       permits: 1,
       owner: undefined,
+      group: undefined,
     };
   }
 
@@ -357,10 +359,11 @@ export class Admission implements LaneOwner {
     const label = this.#owner._label;
     if (request.timeout === 0) throw timedOut(0, label);
     if (this.waiting >= this.#max) this.#makeSpace(request);
-    begin(request, resolve, label, (reason) => {
+    const giveUp = (reason: unknown): void => {
       this.#cancel(request, reason);
       this.serve();
-    });
+    };
+    begin(request, resolve, giveUp, (timeout) => timedOut(timeout, label));
     this.waiting++;
     const lane = this.lanes.of(request.key);
     request.lane = lane;

@@ -14,7 +14,8 @@
 
 import type { Permit } from '../semaphore/permit.js';
 import { insert, type Ranked, remove } from '../wait/heap.js';
-import { WaitQueue, type WaitRequest } from '../wait/queue.js';
+import { PriorityQueue } from '../wait/priority-queue.js';
+import type { WaitRequest } from '../wait/queue.js';
 import { Rules, type Weight } from './rules.js';
 import type { Time } from './time.js';
 
@@ -47,7 +48,7 @@ export interface LaneOwner {
 export class Lane extends Rules implements Ranked {
   readonly key: unknown;
   readonly owner: LaneOwner;
-  #queue: WaitQueue<Permit> | undefined;
+  #queue: PriorityQueue<Permit> | undefined;
   heap: Lane[] | undefined;
   /** In `ready`, the priority of its first request; in `#timed`, the negated time. */
   priority = 0;
@@ -61,8 +62,8 @@ export class Lane extends Rules implements Ranked {
   }
 
   /** Made when it is first used: most lanes never have a waiting request. */
-  get queue(): WaitQueue<Permit> {
-    this.#queue ??= new WaitQueue('');
+  get queue(): PriorityQueue<Permit> {
+    this.#queue ??= new PriorityQueue('');
     return this.#queue;
   }
 

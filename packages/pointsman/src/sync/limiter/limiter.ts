@@ -6,7 +6,7 @@ import type { Mapped } from '../map.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { Permit } from '../semaphore/permit.js';
 import { nextMicrotask } from '../wait/give-up.js';
-import { readRequest } from '../wait/queue.js';
+import { readWait } from '../wait/queue.js';
 import { Admission } from './admission.js';
 import type { StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, map } from './map.js';
@@ -346,7 +346,7 @@ export class Limiter extends Drainable {
    */
   async waitForSpace(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Limiter)) throw detached('waitForSpace');
-    const request = readRequest(options);
+    const request = readWait(options);
     this._refuse();
     const space = this.#admission.waitForSpace(request);
     if (space) await space;
@@ -357,9 +357,10 @@ export class Limiter extends Drainable {
   }
 
   /** @internal */
-  override _end(ending: Ending): void {
-    super._end(ending);
+  override _end(reason?: unknown): Ending {
+    const ending = super._end(reason);
     this.#admission.close(ending.reason);
+    return ending;
   }
 
   /** @internal */

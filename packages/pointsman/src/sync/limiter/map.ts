@@ -50,7 +50,7 @@ export interface MapOptions<Input> {
   readonly runTimeout?: number | undefined;
 }
 
-const names: ReadonlySet<string> = new Set([
+const names: readonly string[] = [
   'ordered',
   'errors',
   'signal',
@@ -58,7 +58,7 @@ const names: ReadonlySet<string> = new Set([
   'key',
   'priority',
   'runTimeout',
-]);
+];
 
 /** Maximum number of unread results if the concurrency is unbounded. */
 const MAX_UNREAD = 1_000;

@@ -76,19 +76,19 @@ export interface LimiterStats {
   readonly cancelled: number;
 }
 
-export const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
-export const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
-export const runNames: ReadonlySet<string> = new Set([...startNames, 'runTimeout']);
-export const limitNames: ReadonlySet<string> = new Set(['concurrency', 'rate', 'perKey']);
+export const tryNames: readonly string[] = ['key', 'weight', 'priority'];
+export const startNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
+export const runNames: readonly string[] = [...startNames, 'runTimeout'];
+export const limitNames: readonly string[] = ['concurrency', 'rate', 'perKey'];
 
-const optionNames: ReadonlySet<string> = new Set([
+const optionNames: readonly string[] = [
   ...limitNames,
   'name',
   'maxWaiting',
   'maxKeys',
   'whenFull',
   'clock',
-]);
+];
 
 export type ReadLimiterOptions = ReturnType<typeof readLimiterOptions>;
 

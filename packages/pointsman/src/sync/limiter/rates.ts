@@ -29,7 +29,7 @@ export interface ReadRate extends Rate {
   readonly name: string;
 }
 
-const rateNames: ReadonlySet<string> = new Set(['limit', 'per', 'burst', 'name']);
+const rateNames: readonly string[] = ['limit', 'per', 'burst', 'name'];
 
 /** Reads one rate or several. Throws if they cannot be used. */
 export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {

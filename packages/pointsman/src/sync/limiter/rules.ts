@@ -27,7 +27,7 @@ export interface ReadLimits {
   readonly rates: readonly ReadRate[] | undefined;
 }
 
-const perKeyNames: ReadonlySet<string> = new Set(['concurrency', 'rate']);
+const perKeyNames: readonly string[] = ['concurrency', 'rate'];
 
 export function readLimits({ concurrency, rate }: Limits): ReadLimits {
   if (concurrency !== undefined) checkCount('concurrency', concurrency, 1);

@@ -11,7 +11,7 @@ import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
 import type { Semaphore } from '../semaphore/semaphore.js';
 import { giveUpOn, isOver, winContest } from '../wait/give-up.js';
-import { readRequest, WaitQueue } from '../wait/queue.js';
+import { readWait, WaitQueue } from '../wait/queue.js';
 import { Mutex } from './mutex.js';
 
 /**
@@ -77,7 +77,7 @@ export class Condition {
     if (!(this instanceof Condition)) throw detached('wait');
     const semaphore = this.#semaphoreOf(lock);
     const label = semaphore._label;
-    const request = readRequest(options);
+    const request = readWait(options);
     this.#queue ??= new WaitQueue(label);
     const queue = this.#queue;
     const notified = queue.insert(request);
@@ -139,7 +139,7 @@ export class Condition {
   ): Promise<void> {
     if (!(this instanceof Condition)) throw detached('waitFor');
     const semaphore = this.#semaphoreOf(lock);
-    const request = readRequest(options);
+    const request = readWait(options);
     checkFunction('predicate', predicate);
     // A separate signal: with that of a `select`, the first notification would win.
     const controller = new AbortController();

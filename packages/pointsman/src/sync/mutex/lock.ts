@@ -7,7 +7,8 @@ import { checkFunction, describe, ReentrancyError } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import { type Permit, runWith } from '../semaphore/permit.js';
 import type { Semaphore } from '../semaphore/semaphore.js';
-import { readRequest, type WaitRequest } from '../wait/queue.js';
+import { readRequest } from '../wait/priority-queue.js';
+import type { WaitRequest } from '../wait/queue.js';
 
 /** Options for {@link Mutex.tryLock}. */
 export interface TryLockOptions {
@@ -25,9 +26,9 @@ export interface LockOptions extends WaitOptions, TryLockOptions {
 }
 
 /** @internal */
-export const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
+export const lockNames: readonly string[] = ['owner', 'priority', 'signal', 'timeout'];
 /** @internal */
-export const tryLockNames: ReadonlySet<string> = new Set(['owner']);
+export const tryLockNames: readonly string[] = ['owner'];
 
 /** @internal Throws if the lock is closed, or `owner` holds it. */
 export function checkOwner(lock: Semaphore, { owner }: WaitRequest): void {

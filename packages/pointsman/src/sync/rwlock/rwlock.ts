@@ -14,13 +14,9 @@ import { Drainable } from '../closable.js';
 import { causeOf, checkFunction, detached, fullError } from '../errors.js';
 import { type WaitOptions, waitNames } from '../options.js';
 import { HandedPermit, Permit, runWith } from '../semaphore/permit.js';
-import {
-  mustWait,
-  type QueueOptions,
-  readQueueOptions,
-  readRequest,
-  WaitQueue,
-} from '../wait/queue.js';
+import { winContest } from '../wait/give-up.js';
+import { PriorityQueue, readRequest } from '../wait/priority-queue.js';
+import { type QueueOptions, readQueueOptions, WaitQueue } from '../wait/queue.js';
 
 /** Options for {@link RwLock.write}. */
 export interface WriteOptions extends WaitOptions {
@@ -31,7 +27,7 @@ export interface WriteOptions extends WaitOptions {
   readonly priority?: number | undefined;
 }
 
-const writeNames: ReadonlySet<string> = new Set([...waitNames, 'priority']);
+const writeNames: readonly string[] = [...waitNames, 'priority'];
 
 /** The write lock, as {@link RwLock.write} grants it. */
 export class WritePermit extends Permit {
@@ -107,8 +103,8 @@ export class RwLock extends Drainable {
     const { label, maxWaiting } = readQueueOptions(options);
     super(label);
     this.#max = maxWaiting;
-    this.#reads = new WaitQueue(label, maxWaiting);
-    this.#writes = new WaitQueue(label, maxWaiting);
+    this.#reads = new WaitQueue(label);
+    this.#writes = new PriorityQueue(label);
   }
 
   /** The number of readers that hold the lock. */
@@ -262,10 +258,15 @@ export class RwLock extends Drainable {
     const names = queue === (this.#reads as unknown) ? waitNames : writeNames;
     const request = options === undefined ? options : readRequest(options, names);
     const permit = this.#enter(queue) as Held | undefined;
-    if (!permit && this.waiting >= this.#max && request?.timeout !== 0) {
+    if (permit) {
+      winContest(request?.signal);
+      return permit;
+    }
+    if (this.waiting >= this.#max && request?.timeout !== 0) {
       throw fullError(this._label, this.#max);
     }
-    return queue.enter(request, permit ?? mustWait, () => {
+    if (!request) return queue.append();
+    return queue.insert(request, () => {
       // Admits the readers that waited only for a writer that has given up.
       if (!this.#mayRead()) return;
       this.#admitReaders();

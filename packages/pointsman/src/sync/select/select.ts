@@ -23,7 +23,7 @@ import {
   OwnSignal,
   waitersOn,
 } from '../wait/give-up.js';
-import { readRequest } from '../wait/queue.js';
+import { readWait } from '../wait/queue.js';
 
 /** The argument of a case function of {@link select}. Pass its signal to the operation; it aborts when the case loses. */
 export interface SelectSignal {
@@ -55,7 +55,7 @@ export interface SelectOptions extends WaitOptions {
   readonly biased?: boolean | undefined;
 }
 
-const selectNames: ReadonlySet<string> = new Set(['biased', 'signal', 'timeout']);
+const selectNames: readonly string[] = ['biased', 'signal', 'timeout'];
 
 /** The reason of cases that have lost. Shared, because creating a `DOMException` takes longer than everything else. */
 const lost = /* @__PURE__ */ cancelledError('select: ');
@@ -169,7 +169,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
   options: SelectOptions = {},
 ): Promise<Selected<Cases>> {
   return new Promise((resolve, reject) => {
-    const request = readRequest(options, selectNames);
+    const request = readWait(options, selectNames);
     const { biased = false } = options;
     if (typeof biased !== 'boolean') throw invalid('biased', biased, 'a boolean');
     const left = Object.entries(cases ?? {}).filter(

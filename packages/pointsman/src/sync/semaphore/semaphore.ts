@@ -10,15 +10,21 @@
  */
 
 import { Drainable } from '../closable.js';
-import { causeOf, checkCount, checkFunction, checkNotOptions, invalid } from '../errors.js';
-import type { WaitOptions } from '../options.js';
 import {
-  mustWait,
+  causeOf,
+  checkCount,
+  checkFunction,
+  checkNotOptions,
+  fullError,
+  invalid,
+} from '../errors.js';
+import type { WaitOptions } from '../options.js';
+import { winContest } from '../wait/give-up.js';
+import { PriorityQueue, readRequest } from '../wait/priority-queue.js';
+import {
   type QueueOptions,
   readQueueOptions,
-  readRequest,
   type Waiter,
-  WaitQueue,
   type WaitRequest,
 } from '../wait/queue.js';
 import { HandedPermit, Permit, runWith } from './permit.js';
@@ -37,8 +43,8 @@ export interface AcquireOptions extends WaitOptions {
 /** Options for {@link Semaphore.tryAcquire}. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'priority'>;
 
-const acquireNames: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout']);
-const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
+const acquireNames: readonly string[] = ['permits', 'priority', 'signal', 'timeout'];
+const tryAcquireNames: readonly string[] = ['permits', 'priority'];
 
 /**
  * Limits the number of permits that are held at once.
@@ -67,7 +73,8 @@ const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
 export class Semaphore extends Drainable {
   #limit: number;
   #held = 0;
-  readonly #queue: WaitQueue<Permit>;
+  readonly #maxWaiting: number;
+  readonly #queue: PriorityQueue<Permit>;
   /** @internal The owner of the lock that is held, if the semaphore is one and the request named an owner. */
   declare _owner: unknown;
 
@@ -75,12 +82,13 @@ export class Semaphore extends Drainable {
    * @param limit The number of permits: an integer >= 0, or `Infinity`.
    */
   constructor(limit: number, options?: QueueOptions) {
-    if (typeof limit === 'object') checkNotOptions('Semaphore', 'limit', limit);
+    checkNotOptions('Semaphore', 'limit', limit);
     checkCount('limit', limit, 0);
     const { label, maxWaiting } = readQueueOptions(options);
     super(label);
     this.#limit = limit;
-    this.#queue = new WaitQueue(label, maxWaiting);
+    this.#maxWaiting = maxWaiting;
+    this.#queue = new PriorityQueue(label);
   }
 
   /**
@@ -157,7 +165,7 @@ export class Semaphore extends Drainable {
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
       if (options !== undefined) return Promise.resolve(this.#request(options));
-      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.append();
+      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#wait();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
@@ -212,7 +220,7 @@ export class Semaphore extends Drainable {
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      return runWith(options === undefined ? this._request() : this.#request(options), fn);
+      return runWith(this.#request(options), fn);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'run'));
     }
@@ -242,10 +250,11 @@ export class Semaphore extends Drainable {
 
   /** @internal Returns a permit if it can be granted at once, otherwise a promise of one. */
   _request(request?: WaitRequest): Permit | Promise<Permit> {
-    if (request) {
-      return this.#queue.enter(request, this._take(request) ?? mustWait, () => this._serve());
-    }
-    return this.#enter() ? new Permit(this, 1) : this.#queue.append();
+    if (!request) return this.#enter() ? new Permit(this, 1) : this.#wait();
+    const permit = this._take(request);
+    if (!permit) return this.#wait(request);
+    winContest(request.signal);
+    return permit;
   }
 
   /** @internal Returns a permit if it can be granted at once. */
@@ -281,8 +290,17 @@ export class Semaphore extends Drainable {
     return this.#limit || Infinity;
   }
 
-  #request(options: AcquireOptions): Permit | Promise<Permit> {
-    return this._request(readRequest(options, acquireNames, this.#max));
+  #request(options: AcquireOptions | undefined): Permit | Promise<Permit> {
+    return this._request(
+      options === undefined ? options : readRequest(options, acquireNames, this.#max),
+    );
+  }
+
+  #wait(request?: WaitRequest): Promise<Permit> {
+    if (this.waiting >= this.#maxWaiting && request?.timeout !== 0) {
+      throw fullError(this._label, this.#maxWaiting);
+    }
+    return request ? this.#queue.insert(request, () => this._serve()) : this.#queue.append();
   }
 
   /** Takes one permit for a request without options, if one is free and no waiter goes first. */

@@ -147,28 +147,28 @@ export function giveUpOn(
   giveUp: (reason: unknown) => void,
   timeoutError: (timeout: number) => unknown,
 ): () => void {
-  const { signal, timeout } = options;
+  const { signal, timeout = Infinity } = options;
   const waiters = signal && (waitersOn(signal) ?? listen(signal));
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let watching = true;
-  const stop = (): boolean => {
-    const watched = watching;
-    watching = false;
+  let isWatching = true;
+  const stop = (): void => {
+    isWatching = false;
     clearTimeout(timer);
     if (waiters?.set.delete(end) && waiters.set.size === 0) waiters.unlisten();
-    return watched;
   };
-  // A timer may fire after it was cleared, and `callAll` may call a waiter that was removed.
   const end = (reason: unknown): void => {
-    if (stop()) giveUp(reason);
+    // A timer may fire after it was cleared, and `callAll` may call a waiter that was removed.
+    if (!isWatching) return;
+    stop();
+    giveUp(reason);
   };
   waiters?.set.add(end);
   if (signal?.aborted) nextMicrotask.then(() => end(signal.reason));
   const wait = (left: number): void => {
     const next = () =>
-      left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout as number));
+      left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout));
     timer = setTimeout(next, Math.min(left, LONGEST_TIMER));
   };
-  if (timeout !== undefined && timeout < Infinity) wait(timeout);
+  if (timeout < Infinity) wait(timeout);
   return stop;
 }

@@ -7,7 +7,7 @@
 
 /** An item of the heap. */
 export interface Ranked {
-  readonly priority: number;
+  priority: number;
   /** Ascends with the order of arrival. */
   order: number;
   index: number;
@@ -16,45 +16,33 @@ export interface Ranked {
 const before = (a: Ranked, b: Ranked): boolean =>
   a.priority > b.priority || (a.priority === b.priority && a.order < b.order);
 
-function put(heap: Ranked[], item: Ranked, index: number): void {
-  heap[index] = item;
-  item.index = index;
-}
-
-/** Places an item at `start` or above; moves the ancestors that go after it down. */
-function siftUp(heap: Ranked[], item: Ranked, start: number): void {
-  let index = start;
-  while (index > 0) {
-    const above = (index - 1) >> 1;
-    const parent = heap[above] as Ranked;
-    if (!before(item, parent)) break;
-    put(heap, parent, index);
-    index = above;
-  }
-  put(heap, item, index);
-}
-
 /** @internal */
 export function insert<Item extends Ranked>(heap: Item[], item: Item): void {
-  siftUp(heap, item, heap.length);
+  place(heap, item, heap.length);
 }
 
 /** @internal */
 export function remove<Item extends Ranked>(heap: Item[], item: Item): void {
   const last = heap.pop() as Item;
-  if (last === item) return;
-  let { index } = item;
+  if (last !== item) place(heap, last, item.index);
+}
+
+/** Fills the free place at `start`: with the item, or with one that goes there and whose own place it gets. */
+function place<Item extends Ranked>(heap: Item[], item: Item, start: number): void {
+  let index = start;
   for (;;) {
-    const left = 2 * index + 1;
-    const right = left + 1;
-    let child = heap[left];
-    if (!child) break;
-    const other = heap[right];
-    if (other && before(other, child)) child = other;
-    if (!before(child, last)) break;
-    const next = child.index;
-    put(heap, child, index);
+    let other = index > 0 ? heap[(index - 1) >> 1] : undefined;
+    if (!other || !before(item, other)) {
+      const left = heap[2 * index + 1];
+      const right = heap[2 * index + 2];
+      other = left && right && before(right, left) ? right : left;
+      if (!other || !before(other, item)) break;
+    }
+    const next = other.index;
+    heap[index] = other;
+    other.index = index;
     index = next;
   }
-  siftUp(heap, last, index);
+  heap[index] = item;
+  item.index = index;
 }

@@ -1,8 +1,6 @@
 /**
- * The wait queue that all primitives share: highest priority first, FIFO within a priority.
- *
- * Waiters with priority 0 are in a list (`chunked-list.ts`), all others in a binary heap (`heap.ts`). A waiter without
- * options costs one promise, its resolve function and one field in the list.
+ * The FIFO wait queue that all primitives share. A waiter without options costs one promise, its resolve function and one
+ * field in a list (`chunked-list.ts`).
  *
  * Invariants:
  * - A waiter is in the queue exactly while its promise is pending. Its timer and its abort listener are removed in the
@@ -11,15 +9,7 @@
  *   is over is granted nothing.
  */
 
-import {
-  checkCount,
-  checkInteger,
-  fullError,
-  invalid,
-  notIdle,
-  TimeoutError,
-  timedOut,
-} from '../errors.js';
+import { checkCount, invalid, timedOut } from '../errors.js';
 import {
   checkOptions,
   checkSignal,
@@ -29,7 +19,7 @@ import {
 } from '../options.js';
 import { ChunkedList, type Position } from './chunked-list.js';
 import { giveUpOn, isOver, type Own, winContest } from './give-up.js';
-import { insert, type Ranked, remove } from './heap.js';
+import type { Ranked } from './heap.js';
 
 /** Constructor options of the primitives that grant permits. */
 export interface QueueOptions {
@@ -45,15 +35,28 @@ export interface QueueOptions {
 /** Constructor options of the primitives whose queues have no bound. */
 export type NameOptions = Pick<QueueOptions, 'name'>;
 
-const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
+const nameOnly: readonly string[] = ['name'];
+const queueNames: readonly string[] = ['name', 'maxWaiting'];
 
-/** @internal Reads the options of a constructor once. The label is the prefix for error messages. */
-export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
-  checkOptions(options, names);
-  const { name = '', maxWaiting = Infinity } = options;
+/** Returns the prefix for error messages. */
+function labelOf(name: unknown = ''): string {
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
+  return name && `${name}: `;
+}
+
+/** @internal Reads the options of a constructor whose queue has no bound. */
+export function readLabel(options: NameOptions = {}, names = nameOnly): string {
+  checkOptions(options, names);
+  return labelOf(options.name);
+}
+
+/** @internal Reads the options of a constructor once. */
+export function readQueueOptions(options: QueueOptions = {}) {
+  checkOptions(options, queueNames);
+  const { name = '', maxWaiting = Infinity } = options;
+  const label = labelOf(name);
   checkCount('maxWaiting', maxWaiting, 0);
-  return { name, maxWaiting, label: name && `${name}: ` };
+  return { name, maxWaiting, label };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
@@ -69,17 +72,11 @@ interface Group {
   offer(primitive: unknown): boolean;
 }
 
-const nameOnly: ReadonlySet<string> = new Set(['name']);
-
-/** @internal Returns the label, for a constructor whose only option is the name. */
-export const readLabel = (options?: NameOptions): string =>
-  readQueueOptions(options, nameOnly).label;
-
 /** A request with options, and its state while it waits. */
 export interface WaitRequest extends WaitOptions, Position, Ranked {
-  readonly permits: number;
-  readonly owner: unknown;
-  readonly group?: Group | undefined;
+  permits: number;
+  owner: unknown;
+  group: Group | undefined;
   /** Refers to the request until it is settled: the value of a sender, the waits of an iterator. */
   held?: Holder;
   resolve: Resolve | undefined;
@@ -90,28 +87,27 @@ export interface WaitRequest extends WaitOptions, Position, Ranked {
 /** A waiter without options is stored as its resolve function. The fields of a request are undefined on it. */
 export type Waiter = WaitRequest | (Resolve & { readonly [Name in keyof WaitRequest]?: undefined });
 
-/** Reads options once. Throws if one is invalid, and the signal's reason if it has aborted. */
-export function readRequest(
-  options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
-  names = waitNames,
-  maxPermits = 1,
-): WaitRequest {
+/** Reads the options of a wait once. Throws if one is invalid, and the signal's reason if it has aborted. */
+export function readWait(options: WaitOptions = {}, names = waitNames): WaitRequest {
   checkOptions(options, names);
-  const { permits = 1, priority = 0, timeout, owner, group } = options;
+  return createRequest(options);
+}
+
+/** @internal Reads `signal` and `timeout`, and creates the request. Its other options have their defaults. */
+export function createRequest(options: WaitOptions): WaitRequest {
+  const { timeout } = options;
   // Reading `signal` of what a `select` passes to its cases would create a platform signal.
   const signal = ((options as Partial<Own>)._own as AbortSignal | undefined) ?? options.signal;
   checkTimeout(timeout);
   checkSignal(signal);
-  checkInteger('permits', permits, 1, maxPermits);
-  if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (signal?.aborted) throw signal.reason;
   return {
-    permits,
-    priority,
+    permits: 1,
+    priority: 0,
     signal,
     timeout,
-    owner,
-    group,
+    owner: undefined,
+    group: undefined,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -133,12 +129,12 @@ export const rejection = (reason: unknown) => ({
 export function begin(
   request: WaitRequest,
   resolve: Resolve,
-  label: string,
   giveUp: (reason: unknown) => void,
+  timeoutError: (timeout: number) => unknown,
 ): void {
   request.resolve = resolve;
   if (request.signal || request.timeout !== undefined) {
-    request.stop = giveUpOn(request, giveUp, (timeout) => timedOut(timeout, label));
+    request.stop = giveUpOn(request, giveUp, timeoutError);
   }
 }
 
@@ -151,9 +147,6 @@ export function settle(waiter: Waiter, grant: unknown): void {
 /** @internal Whether the engine is JavaScriptCore, in which some hot paths are written differently than for V8. */
 export const inJavaScriptCore = 'line' in new Error();
 
-/** @internal In place of a grant: the request has to wait. */
-export const mustWait = Symbol();
-
 let resolver: Resolve;
 const keepResolver = (resolve: Resolve): void => {
   resolver = resolve;
@@ -162,21 +155,17 @@ const keepResolver = (resolve: Resolve): void => {
 /** @internal */
 export class WaitQueue<Grant> {
   readonly #label: string;
-  readonly #max: number;
-  /** @internal The waiters with priority 0. */
+  /** @internal */
   readonly _list = new ChunkedList<Waiter>();
-  readonly #heap: WaitRequest[] = [];
-  #order = 0;
-  /** The number of waiters that are requests. */
+  /** The number of waiters in the list that are requests. */
   #requests = 0;
 
-  constructor(label: string, max = Infinity) {
+  constructor(label: string) {
     this.#label = label;
-    this.#max = max;
   }
 
   get length(): number {
-    return this._list.length + this.#heap.length;
+    return this._list.length;
   }
 
   /** Whether no waiter has options: then all of them wait for the same, in order. */
@@ -185,35 +174,11 @@ export class WaitQueue<Grant> {
   }
 
   get front(): Waiter | undefined {
-    const first = this.#heap[0];
-    return first && (first.priority > 0 || this._list.length === 0) ? first : this._list.front;
-  }
-
-  /** The priority that a new request must exceed to go before all waiters. */
-  get priority(): number {
-    const { front } = this;
-    return front ? (front.priority ?? 0) : -Infinity;
-  }
-
-  /**
-   * Returns the grant of a request, or enqueues it and returns a promise. `left` is called after it has given up.
-   *
-   * A grant wins the contest of the request's signal: other cases of the `select` leave their queues in this step, which
-   * may serve other requests. So all other state must be consistent before.
-   */
-  enter(
-    request: WaitRequest | undefined,
-    grant: Grant | typeof mustWait,
-    left?: () => void,
-  ): Grant | Promise<Grant> {
-    if (grant === mustWait) return request ? this.insert(request, left) : this.append();
-    winContest(request?.signal);
-    return grant;
+    return this._list.front;
   }
 
   /** Enqueues a waiter without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#max) return Promise.reject(fullError(this.#label, this.#max));
     if (inJavaScriptCore) {
       // Reusing one function is cheaper here; V8 is faster with a new one for each promise.
       const promise = new Promise<Grant>(keepResolver);
@@ -225,14 +190,19 @@ export class WaitQueue<Grant> {
     });
   }
 
-  insert(request: WaitRequest, left?: () => void): Promise<Grant> {
+  /** Enqueues a request. `left` is called after it has given up. */
+  insert(
+    request: WaitRequest,
+    left?: () => void,
+    timeoutError = (timeout: number): Error => timedOut(timeout, this.#label),
+  ): Promise<Grant> {
     return new Promise((resolve) => {
-      if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#max) throw fullError(this.#label, this.#max);
-      begin(request, resolve, this.#label, (reason) => {
+      if (request.timeout === 0) throw timeoutError(0);
+      const giveUp = (reason: unknown): void => {
         this.reject(reason, request);
         left?.();
-      });
+      };
+      begin(request, resolve, giveUp, timeoutError);
       this.put(request);
     });
   }
@@ -240,12 +210,7 @@ export class WaitQueue<Grant> {
   /** Puts a request in its place. The caller has made its promise and begun its wait. */
   put(request: WaitRequest): void {
     this.#requests++;
-    if (request.priority === 0) {
-      this._list.add(request);
-    } else {
-      request.order = this.#order++;
-      insert(this.#heap, request);
-    }
+    this._list.add(request);
   }
 
   /** Removes a waiter, whose promise stays pending. One without options is removed at the front only. */
@@ -254,12 +219,15 @@ export class WaitQueue<Grant> {
       this._list.shift();
     } else {
       this.#requests--;
-      if (waiter.priority === 0) this._list.remove(waiter);
-      else remove(this.#heap, waiter);
+      this._list.remove(waiter);
     }
   }
 
-  /** Removes a waiter and resolves its promise. All other state must be consistent before, as in {@link enter}. */
+  /**
+   * Removes a waiter and resolves its promise. A grant wins the contest of the waiter's signal: other cases of the
+   * `select` leave their queues in this step, which may serve other requests. So all other state must be consistent
+   * before.
+   */
   grant(grant: Grant, waiter = this.front as Waiter): void {
     if (typeof waiter === 'function') {
       this._list.shift();
@@ -294,22 +262,5 @@ export class WaitQueue<Grant> {
 
   resolveAll(grant: Grant): void {
     for (let { next } = this; next; next = this.next) this.grant(grant, next);
-  }
-}
-
-/**
- * @internal Waits in the queue of `drain` callers. A timeout rejects with an error that counts what is active and waiting
- * at that moment.
- */
-export async function waitUntilIdle(
-  drains: WaitQueue<void>,
-  request: WaitRequest,
-  owner: { readonly _label: string; readonly _active: number; readonly waiting: number },
-): Promise<void> {
-  try {
-    await drains.insert(request);
-  } catch (error) {
-    if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
-    throw notIdle(request.timeout as number, owner._label, owner._active, owner.waiting);
   }
 }
