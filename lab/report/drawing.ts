@@ -54,13 +54,19 @@ export function valueScale(values: readonly number[]): Plot.ScaleOptions & {
     : { type: 'linear', domain: [low - spread * 0.05, high + spread * 0.05] };
 }
 
-/** The ticks 1, 2, 5, 10, 20, 50 and so on within the domain. */
-export function logarithmicTicks([low, high]: readonly [number, number]): number[] {
+/** The ticks 1, 2, 5, 10, 20, 50 and so on within the domain; only powers of ten if those are more than `max`. */
+export function logarithmicTicks(
+  [low, high]: readonly [number, number],
+  max = Number.POSITIVE_INFINITY,
+): number[] {
   const decades = Array.from(
     { length: Math.ceil(Math.log10(high / low)) + 2 },
     (_, index) => 10 ** (Math.floor(Math.log10(low)) + index),
   );
-  return decades
-    .flatMap((decade) => [decade, 2 * decade, 5 * decade])
-    .filter((tick) => tick >= low && tick <= high);
+  const within = (ticks: number[]) => ticks.filter((tick) => tick >= low && tick <= high);
+  const all = within(decades.flatMap((decade) => [decade, 2 * decade, 5 * decade]));
+  if (all.length <= max) return all;
+  const powers = within(decades);
+  const step = Math.ceil(powers.length / max);
+  return powers.filter((power) => Math.round(Math.log10(power)) % step === 0);
 }

@@ -29,6 +29,8 @@ const padding = 16;
 const axisHeight = 28;
 const foot = 32;
 const figuresWidth = 140;
+/** Enough for a label such as 0.01×. */
+const tickWidth = 40;
 
 const colours = {
   faster: 'var(--ours)',
@@ -58,7 +60,10 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
     Math.min(1 / 1.5, ...marks.map(({ low }) => low / 1.15)),
     Math.max(1.5, ...marks.map(({ high }) => high * 1.15)),
   ];
-  const ticks = logarithmicTicks(domain);
+  const ticks = logarithmicTicks(
+    domain,
+    (width - 2 * padding - namesWidth - figuresWidth) / tickWidth,
+  );
   const chartHeight = lines.length * lineHeight;
   // Names above the chart would be crossed by lines of its full height.
   const bands = isNarrow ? lines.map(({ y }) => [y - 15, y + 15]) : [[0, chartHeight]];

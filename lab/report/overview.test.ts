@@ -118,6 +118,22 @@ describe('the picture of all tables', () => {
     expect(textContent).toContain('2.00 to 8.00');
   });
 
+  it('keeps the labels of the axis apart if the ratios differ by powers of ten', () => {
+    const far = [0.005, 1, 60].map((ours) => outcomeWith({ ours: 100 * ours, quick: 100 }));
+    const drawn = parse(drawOverview(far, 'narrow'));
+    const labels = [...drawn.querySelectorAll('text')].filter(({ textContent }) =>
+      /^[\d.]+×$/.test(textContent),
+    );
+    const places = labels.map((label) =>
+      Number(/translate\(([\d.]+)/.exec(label.getAttribute('transform') ?? '')?.[1]),
+    );
+    expect(labels.map(({ textContent }) => textContent)).toContain('1×');
+    expect(places.length).toBeGreaterThan(1);
+    for (const [index, place] of places.slice(1).entries()) {
+      expect(place - (places[index] ?? 0)).toBeGreaterThan(38);
+    }
+  });
+
   it('places a ratio of 1/4 as far left of 1 as a ratio of 4 to its right', () => {
     const [faster = 0, slower = 0, level = 0, ...others] = [
       ...document.querySelectorAll('circle'),

@@ -5,6 +5,7 @@
  * with the pictures, so the page and the pictures agree.
  */
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
+import { confidence } from '../harness/statistics.js';
 import { counted, describeRatio, describeRatioInterval } from './format.js';
 import { isCertain, settlingCommand } from './overview.js';
 import { headlineRow, sentenceOf, sentencePartsOf } from './sentence.js';
@@ -34,13 +35,13 @@ It builds the page \`lab/out/report/index.html\` with all figures. [How the lab 
 
 <picture>
   <source media="(max-width: 600px)" srcset="./pictures/results-narrow.svg">
-  <img src="./pictures/results.svg" width="760" alt="For each table of the lab with a certain result, how many times faster Pointsman is than the fastest peer, with the 95 % interval, on a logarithmic axis with a line at 1.">
+  <img src="./pictures/results.svg" width="760" alt="For each table of the lab with a certain result, how many times faster Pointsman is than the fastest peer, with the ${confidence} % interval, on a logarithmic axis with a line at 1.">
 </picture>`;
 
 const certainText = `## Certain results
 
-Faster or slower is said only if the 95 % interval of the ratio excludes 1 and the ratio is further from 1 than two runs of our own code are from each other. No difference is said only if the whole interval is within 10 % of 1. A ratio above 1 means that Pointsman is faster.`;
-const certainColumns = ['result', 'ratio to the fastest peer (95 % interval)'];
+Faster or slower is said only if the ${confidence} % interval of the ratio excludes 1 and the ratio is further from 1 than two runs of our own code are from each other. No difference is said only if the whole interval is within 10 % of 1. A ratio above 1 means that Pointsman is faster.`;
+const certainColumns = ['result', `ratio to the fastest peer (${confidence} % interval)`];
 
 const otherText = `## Results that are not certain
 

@@ -11,6 +11,7 @@ import { defineConfig } from 'vitepress';
 import { linkRepository, publicAddress } from './links.js';
 import { address, crate, everyPageIsNamed, report, root, sidebar } from './sidebar.js';
 import { socialTags } from './social.js';
+import { labelCells } from './tables.js';
 
 const base = process.env.BASE ?? '/';
 
@@ -46,6 +47,7 @@ export default defineConfig({
     attrs: { disable: true },
     config: (md) => {
       linkRepository(md);
+      labelCells(md);
       // A picture in its own paragraph can be scrolled.
       md.core.ruler.push('pictures', ({ tokens }) => {
         for (const token of tokens) {
@@ -73,7 +75,11 @@ export default defineConfig({
   themeConfig: {
     logo: { light: '/logo.svg', dark: '/logo-dark.svg', alt: '' },
     nav: [
-      { text: 'Guides', link: address('README.md'), activeMatch: '^/(?!api/|docs/results|404|$)' },
+      {
+        text: 'Guides',
+        link: address('docs/sync.md'),
+        activeMatch: '^/(?!api/|docs/results|404|$)',
+      },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { ...crate, text: 'Crate' },
       { text: 'Results', link: address('docs/results.md') },
@@ -97,9 +103,11 @@ export default defineConfig({
               const page = titles.length === 0 ? 1.5 : 1;
               if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.6 : 0.2;
               const isAside =
-                /\/docs\/(migrate|[a-z]+-[a-z]+\.)|\/(examples|packages|crates)\//.test(id);
+                /\/docs\/(migrate|[a-z]+-[a-z]+\.)|\/(examples|packages|crates)\//.test(id) ||
+                // The README of the project, which the guides repeat.
+                /(?<!\/(lab|spec))\/README\./.test(id);
               if (isAside) return 0.5 * page;
-              return /\/docs\/|\/#/.test(id) ? page : 0.15;
+              return id.includes('/docs/') ? page : 0.15;
             },
           },
         },

@@ -107,7 +107,7 @@ const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.jso
 
 /** Pages of the API show all its names, other pages the groups. */
 export const sidebar = {
-  '/api/': [{ text: 'Guides', link: address('README.md') }, ...modules],
+  '/api/': [{ text: 'Guides', link: address('docs/sync.md') }, ...modules],
   '/': guides,
 };
 

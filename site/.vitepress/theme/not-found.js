@@ -3,12 +3,13 @@ import { withBase } from 'vitepress';
 import { h } from 'vue';
 
 const guides = {
-  'Get started': '/README',
+  'Get started': '/docs/install',
   'Rate limiting': '/docs/sync/rate-limiting',
   'Concurrency limits': '/docs/sync/concurrency-limits',
   Locks: '/docs/sync/locks',
   Channels: '/docs/sync/channels',
   'Worker pool': '/docs/pool',
+  'Blocking calls between threads': '/docs/bridge',
   'Distributed locks': '/docs/redis',
   'The runtime for Rust': '/docs/runtime',
   API: '/api/index',

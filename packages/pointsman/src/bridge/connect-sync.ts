@@ -37,7 +37,7 @@ export interface ConnectSyncOptions extends ExposeOptions {
   readonly env?: object | symbol | undefined;
   /** Values appended to the worker's `process.argv`; see Node's `Worker`. */
   readonly argv?: readonly unknown[] | undefined;
-  /** Node's options for the worker, such as `['--import', 'tsx']`; see Node's `Worker`. Default: this thread's. */
+  /** Node's options for the worker, such as `['--import', './tsx.js']`; see Node's `Worker`. Default: this thread's. */
   readonly execArgv?: readonly string[] | undefined;
   /** The worker's `workerData`, which is a copy; see Node's `Worker`. */
   readonly workerData?: unknown;
