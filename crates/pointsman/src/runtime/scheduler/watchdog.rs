@@ -76,10 +76,11 @@ impl Watchdog {
 
     /// Called when the driver is left to this worker, or the earliest timer was registered while it is.
     pub(super) fn arm_for_driver(&self, shared: &Shared) {
+        if shared.is_current_thread() {
+            return;
+        }
         self.arm(shared, Duty::Driver);
-        if let (false, Some(next_timer)) =
-            (shared.is_current_thread(), shared.driver.until_next_timer())
-        {
+        if let Some(next_timer) = shared.driver.until_next_timer() {
             self.set_alarm(Duty::Rest, Some(next_timer));
         }
     }
