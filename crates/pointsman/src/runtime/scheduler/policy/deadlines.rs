@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-/// The interval between two looks while tasks are queued, and the minimum time until a look
-/// for a timer. A stuck queue is detected after two ticks at most.
+/// The interval between two looks while tasks are queued, and the minimum time until a look for a timer. A stuck queue is
+/// detected after two ticks at most.
 ///
 /// Lab rows: `help/blocked worker`, in which a task waits for up to 2 ms behind one that blocks, and for up to 10 ms with
-/// 5 ms; and the processor time of `web-like jobs, 2,000/s`, which is 15 % higher with 0.5 ms.
+/// 5 ms; and the processor time of `web-like jobs, 2,000/s`, which is 10 % higher with 0.5 ms.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// How long the driver may be left to an awake worker if no task has blocked lately; else for two ticks. A worker that wakes up for an event
-/// sets the alarm, once in this time: that costs up to 10 µs in an idle virtual machine, as much as a small request.
+/// How long the driver may be left to an awake worker if no task has blocked lately; otherwise two ticks. A worker that
+/// wakes up for an event sets the alarm, once in this time: that costs up to 10 µs in an idle virtual machine, as much as a
+/// small request.
 ///
 /// Lab row: processor time of `echo` with 1,000 requests/s.
 const DRIVER_TICK: Duration = Duration::from_millis(20);
