@@ -74,10 +74,6 @@ mod implementation {
         #[cfg(feature = "reactor")]
         pub(crate) fn forget_reactor(&self) {}
 
-        pub(crate) fn is_in_reactor(&self) -> bool {
-            false
-        }
-
         pub(crate) fn unpark(&self) {
             self.0.notify();
         }

@@ -37,6 +37,8 @@ pub(crate) struct ThreadParker {
     has_notified_itself: AtomicBool,
     /// Whether the scheduler has called the thread to search; see `runtime::scheduler::idle`.
     is_called: AtomicBool,
+    /// Whether the thread holds a driver. Set by the thread itself.
+    holds_driver: AtomicBool,
 }
 
 impl ThreadParker {
@@ -47,6 +49,7 @@ impl ThreadParker {
             is_notified: AtomicBool::new(false),
             has_notified_itself: AtomicBool::new(false),
             is_called: AtomicBool::new(false),
+            holds_driver: AtomicBool::new(false),
         }
     }
 
@@ -146,9 +149,13 @@ impl ThreadParker {
         self.parker.park_in(reactor, wait);
     }
 
-    /// Whether the thread sleeps in a reactor. May be out of date when another thread reads it.
-    pub(crate) fn is_in_reactor(&self) -> bool {
-        self.parker.is_in_reactor()
+    /// Whether the thread holds a driver. May be out of date when another thread reads it.
+    pub(crate) fn holds_driver(&self) -> bool {
+        self.holds_driver.load(Relaxed)
+    }
+
+    pub(crate) fn set_holds_driver(&self, holds: bool) {
+        self.holds_driver.store(holds, Relaxed);
     }
 
     /// Waits for an unpark, at most for `timeout`. May return spuriously. Called by the thread itself.

@@ -21,6 +21,8 @@ interface Work {
 interface Setting {
   /** Requests due each second, independent of the answers; absent for a closed loop. */
   readonly rate?: number;
+  /** Whether the subject makes its own requests at times that do not depend on answers. */
+  readonly comesByTheClock?: boolean;
   /** Whether a task blocks its worker now and then. */
   readonly isBlocked?: boolean;
   readonly isOneThread?: boolean;
@@ -81,6 +83,38 @@ const churn: Work = {
     'Of 16 at a time, each connects, sends 64 bytes, receives them back and is closed by the server: one request.',
   subjects: overTcp,
 };
+function web(rate: number): Work {
+  const each = rate.toLocaleString('en-US');
+  return {
+    test: `web/${rate}`,
+    row: `web-like jobs, ${each}/s`,
+    short: `web-like jobs, ${each}/s`,
+    about: `A thread sends ${each} jobs/s at random times to 1,000 tasks, which work as a web server does: each receives its job, computes for 20 to 200 µs (47 on average), takes a mutex, sleeps for 1 to 5 ms and sends the result. A job is a request; its latency counts from its due time and leaves out the sleep.`,
+    subjects: both,
+  };
+}
+const bursts: Work = {
+  test: 'bursts/8000',
+  row: 'web-like jobs in bursts, 8,000/s',
+  short: 'jobs in bursts',
+  about: 'The web-like jobs, sent by a task once in a millisecond.',
+  subjects: both,
+};
+const timers: Work = {
+  test: 'timers/1000',
+  row: 'timers in batches, 1,000',
+  short: 'timers in batches',
+  about: '1,000 tasks sleep until the same time, every 5 ms; a wake-up is a request.',
+  subjects: both,
+};
+const behind: Work = {
+  test: 'behind/1',
+  row: 'a task behind one that blocks',
+  short: 'behind a blocked task',
+  about:
+    'Every 30 ms a task queues another task and then blocks its worker for 20 ms. Latency is the time until the other begins.',
+  subjects: both,
+};
 const redis: Work = {
   test: 'redis/16',
   row: 'Redis round trip',
@@ -88,6 +122,17 @@ const redis: Work = {
   about: 'The crate `redis`: 16 tasks each increment a key of their own, over one connection.',
   subjects: both,
 };
+
+function forkAndJoin(tasks: number, microseconds: number): Work {
+  const row = `fork and join, ${tasks} tasks of ${microseconds} µs`;
+  return {
+    test: `fork/${tasks}x${microseconds}`,
+    row,
+    short: `fork and join, ${tasks} x ${microseconds} µs`,
+    about: `Every 2 ms a task spawns ${tasks} tasks that compute for about ${microseconds} µs, and awaits them: one request.`,
+    subjects: both,
+  };
+}
 
 type Line = Pick<Row, 'measure' | 'unit' | 'better' | 'processorTime'>;
 
@@ -124,6 +169,14 @@ export function otherWorks(hasRedis: boolean): readonly Measured[] {
   return [
     ...(['quiet', 'one core busy', 'all cores busy'] as const).map((condition) =>
       measured(json, { rate: 10_000, condition }),
+    ),
+    ...(['quiet', 'one core busy', 'all cores busy'] as const).flatMap((condition) =>
+      [web(2_000), web(8_000), bursts].map((work) =>
+        measured(work, { comesByTheClock: true, condition }),
+      ),
+    ),
+    ...[timers, forkAndJoin(2, 50), forkAndJoin(2, 300), forkAndJoin(4, 300), behind].map((work) =>
+      measured(work, { comesByTheClock: true }),
     ),
     measured(echo64, { rate: 1_000 }),
     measured(echo64, { rate: 20_000 }),
@@ -163,7 +216,7 @@ export function otherWorks(hasRedis: boolean): readonly Measured[] {
 function measured(work: Work, setting: Setting = {}): Measured {
   const { rate, isBlocked = false, isOneThread = false, condition = 'quiet' } = setting;
   const name = nameOf(work.row, setting);
-  const isClosedLoop = rate === undefined;
+  const isClosedLoop = rate === undefined && setting.comesByTheClock !== true;
   const cell: NativeCell = {
     id: name,
     // The hand-written server has no other task that could block its one thread.
@@ -226,7 +279,8 @@ function rowName(name: string, { measure }: Line): string {
   return words === '' ? name : `${name}: ${words}`;
 }
 
-function aboutSetting({ rate, isOneThread, isBlocked }: Setting): string[] {
+function aboutSetting({ rate, comesByTheClock, isOneThread, isBlocked }: Setting): string[] {
+  if (comesByTheClock) return [];
   return [
     isOneThread ? 'The runtime has one thread.' : '',
     isBlocked ? 'Every 50 ms a task blocks its worker for 10 ms by `std::thread::sleep`.' : '',

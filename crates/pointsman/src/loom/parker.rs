@@ -88,10 +88,6 @@ impl Parker {
         *lock(&self.reactor) = None;
     }
 
-    pub(crate) fn is_in_reactor(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == IN_REACTOR
-    }
-
     /// Sets the state to [`AWAKE`] and returns whether there was an unpark.
     fn take_woken(&self) -> bool {
         // ORDERING: Acquire pairs with the release of the last `unpark`.

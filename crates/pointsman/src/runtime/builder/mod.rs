@@ -223,7 +223,7 @@ impl Builder {
     }
 
     /// Sets the maximum number of task polls after which a worker checks timers and the inject queue. Default: 61. If tasks
-    /// are long, the worker checks earlier, about every 25 µs.
+    /// are long, the worker checks earlier, about every 100 µs.
     ///
     /// In a current-thread runtime the future of `block_on`, if it was woken, is polled after exactly this many polls, or
     /// once no task is ready. With a smaller number, timers and that future wait less, and short tasks have more

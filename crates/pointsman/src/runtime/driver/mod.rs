@@ -40,7 +40,7 @@ pub(crate) use self::scheduled_io::{Direction, ReadyEvent};
 pub(crate) use self::source::RegisteredSource;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicBool, AtomicUsize, fence};
+use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::park::ThreadParker;
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -78,8 +78,6 @@ pub(crate) struct Driver {
     is_holder_wanted: AtomicBool,
     /// Set and cleared by the holder.
     holder: Mutex<Option<Arc<ThreadParker>>>,
-    /// Changes whenever a thread takes the driver or polls for I/O.
-    turns: AtomicUsize,
 }
 
 /// Holds the driver until it is dropped.
@@ -93,7 +91,6 @@ impl Driver {
             is_held: AtomicBool::new(false),
             is_holder_wanted: AtomicBool::new(false),
             holder: Mutex::new(None),
-            turns: AtomicUsize::new(0),
         }
     }
 
@@ -124,8 +121,8 @@ impl Driver {
             return None;
         }
         *holder = Some(Arc::clone(parker));
+        parker.set_holds_driver(true);
         self.is_holder_wanted.store(false, Relaxed);
-        self.count_turn();
         // ORDERING: SeqCst pairs with the fence of `notify_holder`: either `DriverGuard::park` sees a new timer or source,
         // or the thread that registered it sees the holder. Likewise either `Reactor::park` sees that another thread has
         // polled, or that thread sees the holder.
@@ -169,7 +166,6 @@ impl Driver {
     pub(super) fn poll_io(&self) {
         if let Some(reactor) = self.used_reactor() {
             if !self.is_held.load(Relaxed) && reactor.try_turn() {
-                self.count_turn();
                 // A thread that has taken the driver during the poll could not poll.
                 self.notify_holder();
             }
@@ -206,16 +202,6 @@ impl Driver {
         self.has_sources() && !self.is_held.load(SeqCst)
     }
 
-    pub(super) fn turns(&self) -> usize {
-        self.turns.load(Relaxed)
-    }
-
-    /// Two threads that count at the same time may count once: only a change matters.
-    fn count_turn(&self) {
-        let turns = self.turns.load(Relaxed);
-        self.turns.store(turns.wrapping_add(1), Relaxed);
-    }
-
     pub(super) fn is_paused(&self) -> bool {
         self.time.as_ref().is_some_and(|time| time.is_paused())
     }
@@ -240,7 +226,6 @@ impl DriverGuard<'_> {
             Some(reactor) => reactor.park(parker, until_next, before_wakers),
             None => parker.park(until_next),
         }
-        self.0.count_turn();
     }
 
     pub(super) fn is_due(&self) -> bool {
@@ -250,7 +235,9 @@ impl DriverGuard<'_> {
 
 impl Drop for DriverGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.holder) = None;
+        if let Some(holder) = lock(&self.0.holder).take() {
+            holder.set_holds_driver(false);
+        }
         // ORDERING: SeqCst: `Shared::attend_to_driver` fences after it, and then sees what was left to this holder.
         self.0.is_held.store(false, SeqCst);
     }

@@ -55,11 +55,6 @@ impl Alarm {
         }
     }
 
-    /// Whether setting the alarm costs less than waking a thread.
-    pub(super) fn is_cheap(&self) -> bool {
-        !matches!(self.bell, Bell::Condvar(_))
-    }
-
     fn time(&self) -> MutexGuard<'_, Option<Instant>> {
         self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -63,6 +63,7 @@ impl Shared {
         context::release_slot();
         // Makes every task that is queued here worth stealing.
         slot.set_wake_threshold(0);
+        slot.enter_rest();
         self.handoff
             .change(|vacancies| vacancies.slots.push(slot.index));
         self.idle.dec_awake();
@@ -160,6 +161,7 @@ impl Drop for ReclaimSlot<'_> {
         });
         if is_vacant {
             self.shared.idle.inc_awake();
+            self.slot.leave_rest();
             context::reclaim_slot(self.slot);
         }
     }

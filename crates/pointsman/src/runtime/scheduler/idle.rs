@@ -296,10 +296,10 @@ impl Idle {
     }
 }
 
-/// Takes the worker that fell asleep last, since its memory is warm. Prefers one that does not wait for I/O: otherwise
-/// another worker would have to wait for it.
+/// Takes the worker that fell asleep last, since its memory is warm. Prefers one that does not hold the driver, which then
+/// stays attended.
 fn take_best(sleepers: &mut Vec<Sleeper>) -> Sleeper {
-    let is_free = |sleeper: &Sleeper| !sleeper.parker.is_in_reactor();
+    let is_free = |sleeper: &Sleeper| !sleeper.parker.holds_driver();
     let best = sleepers.iter().rposition(is_free);
     sleepers.remove(best.unwrap_or(sleepers.len() - 1))
 }

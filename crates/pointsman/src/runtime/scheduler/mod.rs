@@ -49,7 +49,7 @@ use self::block_on::Spin;
 use self::current_thread::OnlySlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
-use self::policy::Mode;
+use self::policy::Duty;
 use self::watchdog::Watchdog;
 use super::blocking::Pool;
 use super::config::Config;
@@ -295,19 +295,13 @@ impl Shared {
     /// Calls a worker for a task in the inject queue or at a vacant slot, or has it watched.
     fn notify_remote(&self) {
         if self.idle.notify_remote() == Outcome::Unattended {
-            self.watchdog.arm(self);
+            self.watch();
         }
     }
 
-    /// Makes the watchdog check the queues. With I/O, each event may queue a few tasks that run at once. So while no task
-    /// has blocked lately, the check may wait for the next alarm.
-    ///
-    /// Lab row: processor time of `echo` with 64 connections.
+    /// Makes the watchdog check the queues.
     fn watch(&self) {
-        let may_wait = self.driver.has_sources() && self.idle.mode() == Mode::Lazy;
-        if !(may_wait && self.watchdog.arm_later(self)) {
-            self.watchdog.arm(self);
-        }
+        self.watchdog.arm(self, Duty::Queues);
     }
 
     // --- shutdown ---

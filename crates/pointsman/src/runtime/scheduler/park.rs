@@ -5,7 +5,7 @@
 //! - A worker parks only after it has announced that it sleeps and has then found nothing to do; see
 //!   [`idle`](super::idle).
 //! - Wakers run in a worker that is awake and does not search: no producer relies on it meanwhile.
-//! - A worker that held the driver and has other work leaves the driver to another sleeper, or to the watchdog.
+//! - A worker that held the driver and has other work checks the driver between tasks, and has the watchdog watch it.
 
 use super::Shared;
 use super::idle::{Searching, WakeReason};
@@ -21,6 +21,7 @@ impl Worker<'_> {
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
         }
+        self.slot.enter_rest();
         // Producers see the sleeper from here on. A call that arrives during this step is noticed after it.
         // SAFETY: this thread holds the slot, so it owns the slot's arena: see `slot`.
         unsafe { self.slot.arena().as_ref().collect() };
@@ -38,6 +39,7 @@ impl Worker<'_> {
             let mut is_up = false;
             match &driver {
                 Some(driver) => driver.park(self.parker, || {
+                    self.slot.leave_rest();
                     self.get_up(shared.idle.wake(self.slot.index, self.parker));
                     is_up = true;
                 }),
@@ -53,6 +55,7 @@ impl Worker<'_> {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
         };
+        self.slot.leave_rest();
         if let Some(driver) = driver {
             if driver.is_due() {
                 self.get_up(reason);
@@ -71,7 +74,7 @@ impl Worker<'_> {
     pub(super) fn get_up(&self, reason: WakeReason) {
         if let WakeReason::Notified(searching) = reason {
             // Takes the task that it was called for.
-            self.look();
+            self.look(true);
             self.finish_search(Some(searching), Next::Work);
         }
     }
@@ -90,15 +93,14 @@ impl Shared {
             || self.watchdog.has_seen_block()
     }
 
-    /// Called by a worker that gets up and no longer holds the driver.
+    /// Called by a worker that gets up and no longer holds the driver. It checks the driver again before another worker could
+    /// be woken, unless a task blocks it.
     fn attend_to_driver(&self) {
         // ORDERING: SeqCst pairs with `Driver::notify_holder`: this thread sees the timers and sources of threads that
         // relied on the holder.
         fence(SeqCst);
-        // With I/O, this worker polls again before another could be woken, unless a task blocks it.
-        let is_watched = self.driver.is_io_unattended() && self.watchdog.arm_later(self);
-        if !is_watched && self.driver.is_unattended() {
-            self.call_holder();
+        if self.driver.is_unattended() {
+            self.watchdog.arm_for_driver(self);
         }
     }
 
@@ -107,18 +109,13 @@ impl Shared {
         if self.driver.notify_holder() || !self.driver.is_unattended() {
             return;
         }
-        match self.own_slot() {
-            // This worker checks the driver before another could be woken, unless a task blocks it.
-            Some(_) if self.driver.has_sources() && self.watchdog.arm_for_timer(self) => (),
-            _ => self.call_holder(),
+        if self.own_slot().is_none() {
+            self.driver.want_holder();
+            if self.idle.unpark_one() {
+                return;
+            }
         }
-    }
-
-    /// Wakes a sleeper to hold the driver, or arms the watchdog if no worker sleeps.
-    fn call_holder(&self) {
-        self.driver.want_holder();
-        if !self.idle.unpark_one() {
-            self.watchdog.arm(self);
-        }
+        // The workers that are awake check the driver, unless a task blocks them.
+        self.watchdog.arm_for_driver(self);
     }
 }

@@ -24,7 +24,8 @@ pub(crate) struct Slot {
     arena: Cell<NonNull<Arena<Arc<Shared>>>>,
     /// The queue length up to which waking a worker costs more than it saves; see [`Pace`].
     wake_threshold: AtomicUsize,
-    polls: AtomicUsize,
+    /// The number of polls, times two; odd while the worker sleeps and while the slot is vacant.
+    steps: AtomicUsize,
     pub(in crate::runtime) counters: Counters,
 }
 
@@ -51,7 +52,7 @@ impl Slot {
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
             wake_threshold: AtomicUsize::new(Pace::new().wake_threshold()),
-            polls: AtomicUsize::new(0),
+            steps: AtomicUsize::new(0),
             counters: Counters::default(),
         }
     }
@@ -78,14 +79,23 @@ impl Slot {
         self.wake_threshold.store(tasks, Relaxed);
     }
 
-    /// The number of polls begun at this slot; it wraps around.
-    pub(super) fn polls(&self) -> usize {
-        self.polls.load(Relaxed)
+    /// Changes with each poll, and when the worker falls asleep or wakes up; odd while it sleeps.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.load(Relaxed)
     }
 
     #[inline]
     pub(super) fn count_poll(&self) {
-        self.polls
-            .store(self.polls.load(Relaxed).wrapping_add(1), Relaxed);
+        self.steps.store(self.steps().wrapping_add(2), Relaxed);
+    }
+
+    /// Tells the watchdog that no task can block this slot from now on, until [`leave_rest`](Self::leave_rest).
+    pub(super) fn enter_rest(&self) {
+        self.steps.store(self.steps() | 1, Relaxed);
+    }
+
+    pub(super) fn leave_rest(&self) {
+        self.steps
+            .store((self.steps() | 1).wrapping_add(1), Relaxed);
     }
 }

@@ -7,13 +7,10 @@
 //! - A worker runs user hooks only while it neither searches nor sleeps: a hook that blocks does not keep another worker
 //!   from being woken.
 
-use std::time::Instant;
-
 use super::idle::{Searching, WakeReason};
-use super::policy::{self, QUANTUM};
+use super::policy::{self, Mode};
 use super::worker::{Next, Worker};
 use super::{Shared, Slot, context};
-use crate::loom::hint;
 
 impl Worker<'_> {
     /// Called when no task is queued here. Returns when one may be, or when the parker was notified.
@@ -28,7 +25,7 @@ impl Worker<'_> {
         let mut has_slept = false;
         loop {
             if let Some(search) = searching.take() {
-                if self.search() {
+                if self.look(has_slept) {
                     self.finish_search(Some(search), Next::Work);
                     break;
                 }
@@ -54,7 +51,7 @@ impl Worker<'_> {
                 }
                 reason => {
                     self.get_up(reason);
-                    self.look();
+                    self.look(true);
                     break;
                 }
             }
@@ -107,50 +104,30 @@ impl Worker<'_> {
                 shared.notify_local(self.slot, self.slot.queue.len());
                 if others > 0 {
                     // A task may have been left to this search at this moment.
-                    shared.watchdog.arm(shared);
+                    shared.watch();
                 }
             }
         }
         is_left
     }
 
-    /// Searches for about as long as a wake-up takes. Returns whether this worker has something to do.
-    fn search(&self) -> bool {
-        // On a single core no other thread queues a task meanwhile. With I/O, spinning costs more than it saves: a quarter
-        // of the processor time of `echo` with 64 connections.
-        if self.shared.idle.cores() == 1 || self.shared.driver.has_sources() {
-            return self.look();
-        }
-        let mut end = None;
-        loop {
-            if self.look() {
-                return true;
-            }
-            // No time passes in models.
-            if cfg!(all(test, loom)) || !policy::is_patient(self.shared.idle.workers()) {
-                return false;
-            }
-            let now = Instant::now();
-            if now >= *end.get_or_insert(now + QUANTUM) {
-                return false;
-            }
-            hint::spin_loop();
-        }
-    }
-
     /// Takes tasks from the inject queue or another slot. Returns whether this worker has something to do.
-    pub(super) fn look(&self) -> bool {
+    pub(super) fn look(&self, has_slept: bool) -> bool {
         if self.parker.is_notified() || self.shared.is_shut_down() {
             return true;
         }
         if let Some(entry) = self.fetch() {
             self.shared.push(self.slot, entry);
         }
-        !self.slot.queue.is_empty() || self.steal()
+        !self.slot.queue.is_empty() || self.steal(has_slept)
     }
 
-    fn steal(&self) -> bool {
-        let mode = self.shared.idle.mode();
+    fn steal(&self, has_slept: bool) -> bool {
+        // The cost of the wake-up is paid: even a single task is worth taking.
+        let mode = match has_slept {
+            true => Mode::Eager,
+            false => self.shared.idle.mode(),
+        };
         let slots = &self.shared.slots;
         let first = context::random_below(slots.len() as u32) as usize;
         let (behind, ahead) = slots.split_at(first);

@@ -7,7 +7,7 @@
 //! one steals the stuck tasks. The watchdog also fires timers for which no sleeper waits, and checks that a thread polls
 //! for I/O; while all workers are busy it polls itself.
 //!
-//! Each of these duties has a [deadline](super::policy::Duties::deadlines), and the watchdog sleeps until the earliest.
+//! Each of these duties has a [deadline](Duty::deadline), and the watchdog sleeps until the earliest.
 //! The thread starts when it is first needed and rests while there is nothing to watch. A current-thread runtime has
 //! none. The timers that it fires run user wakers: a waker that blocks stops all help meanwhile.
 //!
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::alarm::Alarm;
-use super::policy::{Duties, Seen};
+use super::policy::{Duty, Look, QueueState, Seen};
 use super::{Shared, Slot};
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
+use crate::loom::sync::atomic::{AtomicU32, AtomicUsize, fence};
 use crate::loom::{lock, thread};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -35,7 +35,7 @@ pub(super) const BLOCKED: Duration = Duration::from_millis(5);
 /// The number of looks for which a task counts as having blocked lately.
 ///
 /// Lab row: `echo` with 64 connections while a task blocks, whose 99th percentile is twice as high with 0.
-const WATCHED: u32 = 500;
+const WATCHED: u32 = 100;
 
 const NONE: usize = usize::MAX;
 
@@ -45,12 +45,8 @@ pub(super) struct Watchdog {
     /// means the inject queue, which busy workers check anyway.
     stuck: AtomicUsize,
     alarm: Alarm,
-    armed_later: ArmedLater,
-    /// The driver's turns at the last look or the last `arm_later`.
-    turns: AtomicUsize,
     /// The number of further looks for which a task counts as having blocked lately.
     watched: AtomicU32,
-    has_thread: AtomicBool,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
     /// Whether it was ever armed: in a model the test does its work.
     #[cfg(all(test, loom))]
@@ -63,63 +59,34 @@ impl Watchdog {
             armed: Armed::new(),
             stuck: AtomicUsize::new(NONE),
             alarm,
-            armed_later: ArmedLater::new(),
-            turns: AtomicUsize::new(0),
             watched: AtomicU32::new(0),
-            has_thread: AtomicBool::new(false),
             thread: Mutex::new(None),
             #[cfg(all(test, loom))]
             was_armed: std::sync::atomic::AtomicBool::new(false),
         }
     }
 
-    /// Makes the watchdog check the queues from now on.
+    /// Makes the watchdog attend to this duty from now on, and to the lesser ones.
     #[inline]
-    pub(super) fn arm(&self, shared: &Shared) {
-        if !self.armed.is_set() {
-            self.begin(shared);
+    pub(super) fn arm(&self, shared: &Shared, duty: Duty) {
+        if !self.armed.is_set(duty) {
+            self.begin(shared, duty);
         }
     }
 
-    /// Makes the watchdog check later whether a worker has attended to the driver and the queues; a worker does unless a
-    /// task blocks it. Returns false if setting the alarm costs as much as waking a thread; the caller then wakes one.
-    pub(super) fn arm_later(&self, shared: &Shared) -> bool {
-        if shared.is_current_thread() || self.armed.is_set() {
-            return true;
+    /// Called when the driver is left to this worker, or the earliest timer was registered while it is.
+    pub(super) fn arm_for_driver(&self, shared: &Shared) {
+        if shared.is_current_thread() {
+            return;
         }
-        if !self.alarm.is_cheap() {
-            return false;
+        self.arm(shared, Duty::Driver);
+        if let Some(next_timer) = shared.driver.until_next_timer() {
+            self.set_alarm(Duty::Rest, Some(next_timer));
         }
-        if !self.has_thread.load(Relaxed) {
-            self.begin(shared);
-            return true;
-        }
-        if self.armed_later.set() {
-            self.turns.store(shared.driver.turns(), Relaxed);
-            self.set_alarm(Duties {
-                is_left: true,
-                next_timer: shared.driver.until_next_timer(),
-                has_seen_block: self.has_seen_block(),
-                ..Duties::default()
-            });
-        }
-        true
     }
 
-    /// As [`arm_later`](Self::arm_later), after the earliest timer was registered, which may be due before the alarm rings.
-    pub(super) fn arm_for_timer(&self, shared: &Shared) -> bool {
-        let is_armed = self.arm_later(shared);
-        if is_armed && !shared.is_current_thread() {
-            self.set_alarm(Duties {
-                next_timer: shared.driver.until_next_timer(),
-                ..Duties::default()
-            });
-        }
-        is_armed
-    }
-
-    fn set_alarm(&self, duties: Duties) {
-        if let Some(next_look) = duties.deadlines().earliest() {
+    fn set_alarm(&self, duty: Duty, next_timer: Option<Duration>) {
+        if let Some(next_look) = duty.deadline(next_timer, self.has_seen_block()) {
             self.alarm.ring_within(next_look);
         }
     }
@@ -144,48 +111,46 @@ impl Watchdog {
     }
 
     #[cold]
-    fn begin(&self, shared: &Shared) {
+    fn begin(&self, shared: &Shared, duty: Duty) {
         // No time passes in a model, so the watchdog must not run there.
         #[cfg(all(test, loom))]
         self.was_armed.store(true, Relaxed);
         if cfg!(all(test, loom)) || shared.is_current_thread() {
             return;
         }
-        if self.armed.set() {
+        let before = self.armed.set(duty);
+        if before == Duty::Rest {
+            self.start(shared);
+        }
+        if before < duty {
+            self.set_alarm(duty, None);
+        }
+    }
+
+    /// Starts the thread, unless it has been started.
+    fn start(&self, shared: &Shared) {
+        let mut thread = lock(&self.thread);
+        if thread.is_some() || shared.is_shut_down() {
             return;
         }
-        let mut thread = lock(&self.thread);
-        if thread.is_some() {
-            self.alarm.ring_within(Duration::ZERO);
-        } else if !shared.is_shut_down() {
-            let this = shared.this.upgrade().expect("a runtime in use is alive");
-            let started = thread::Builder::new()
-                .name("pointsman-watch".into())
-                .spawn(move || this.watchdog.run(&this));
-            match started {
-                Ok(started) => {
-                    *thread = Some(started);
-                    self.has_thread.store(true, Relaxed);
-                }
-                // The next queued task tries again.
-                Err(_) => self.armed.unset(),
-            }
+        let this = shared.this.upgrade().expect("a runtime in use is alive");
+        let started = thread::Builder::new()
+            .name("pointsman-watch".into())
+            .spawn(move || this.watchdog.run(&this));
+        match started {
+            Ok(started) => *thread = Some(started),
+            // The next queued task tries again.
+            Err(_) => self.armed.unset(),
         }
     }
 
     fn run(&self, shared: &Arc<Shared>) {
         let mut seen = Seen::default();
         while !shared.is_shut_down() {
-            self.armed_later.begin_look();
+            let before = self.armed.begin_look();
             let next_timer = catch_waker_panic(|| shared.driver.fire_if_unattended()).flatten();
-            let look = seen.look(
-                shared.queues(),
-                shared.slots.iter().map(Slot::polls).collect(),
-                shared.idle.workers().awake,
-            );
-            if let Some(mode) = look.mode {
-                shared.idle.set_mode(mode);
-            }
+            let steps = shared.slots.iter().map(Slot::steps).collect();
+            let look = seen.look(shared.queues(), steps);
             if look.stuck.is_some() {
                 shared.idle.call_one();
                 shared.spawn_substitutes();
@@ -193,39 +158,46 @@ impl Watchdog {
             let all_are_awake = shared.idle.workers().sleeping == 0;
             let stuck = look.stuck.filter(|_| all_are_awake);
             self.stuck.store(stuck.unwrap_or(NONE), Relaxed);
-            let is_left = self.attend_to_driver(shared);
-            let may_rest = self.armed.may_rest(look.has_work || is_left);
-            if may_rest {
-                seen.forget();
-            }
-            self.set_alarm(Duties {
-                has_work: look.has_work,
-                is_left: !may_rest,
-                next_timer,
-                has_seen_block: self.has_seen_block(),
+            let is_left = self.attend_to_driver(shared, &look);
+            let found = match (look.has_work, is_left) {
+                (true, _) => Duty::Queues,
+                (false, true) => Duty::Driver,
+                (false, false) => Duty::Rest,
+            };
+            self.armed.set(found);
+            // A worker that has queued a task during the look may have seen the watchdog armed: look once more.
+            let next = match before {
+                Duty::Queues => found.max(Duty::Driver),
+                _ => found,
+            };
+            shared.idle.set_mode(match next {
+                Duty::Rest => seen.rest(),
+                _ => look.mode,
             });
+            self.set_alarm(next, next_timer);
             self.alarm.wait();
         }
     }
 
-    /// If no thread has attended to the driver since the last look, makes a sleeper hold it or polls for I/O. Returns
-    /// whether the driver is left to a worker and must be watched further.
-    fn attend_to_driver(&self, shared: &Shared) -> bool {
+    /// If no worker attends to the driver, makes a sleeper hold it or polls for I/O. Returns whether the driver is left to a
+    /// worker and must be watched further.
+    fn attend_to_driver(&self, shared: &Shared, look: &Look) -> bool {
         let driver = &shared.driver;
-        let is_unattended = driver.is_unattended();
-        let is_unchanged = driver.turns() == self.turns.load(Relaxed);
         self.watched
             .store(self.watched.load(Relaxed).saturating_sub(1), Relaxed);
-        if is_unattended && is_unchanged {
+        if !driver.is_unattended() {
+            return false;
+        }
+        if look.is_blocked {
             self.note_block();
+        }
+        if look.is_blocked || look.is_idle {
             driver.want_holder();
             if !shared.idle.unpark_one() {
                 catch_waker_panic(|| driver.poll_io());
             }
         }
-        self.turns.store(driver.turns(), Relaxed);
-        // If there are only timers, `run` knows when the next one is due.
-        is_unattended && (driver.has_sources() || !is_unchanged)
+        true
     }
 
     /// Wakes the thread, which ends since the runtime has shut down. Returns it.
@@ -240,76 +212,53 @@ fn catch_waker_panic<R>(run: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }
 
-/// Whether the watchdog checks the queues or is being woken to do so.
-pub(super) struct Armed(AtomicBool);
+/// The greatest duty that the watchdog attends to or is being woken for.
+pub(super) struct Armed(AtomicUsize);
 
 impl Armed {
     pub(super) fn new() -> Self {
-        Self(AtomicBool::new(false))
+        Self(AtomicUsize::new(Duty::Rest as usize))
     }
 
     /// Called after a task was queued: if set, the next look sees the task. The look comes a tick later, which is longer
     /// than a store takes to become visible.
     #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.0.load(Relaxed)
+    pub(super) fn is_set(&self, duty: Duty) -> bool {
+        self.0.load(Relaxed) >= duty as usize
     }
 
-    /// Returns whether it was armed before. If not, the caller must wake the watchdog.
-    pub(super) fn set(&self) -> bool {
-        // ORDERING: SeqCst pairs with the swap of `may_rest`: the look after that sees the tasks that were queued before.
-        self.0.swap(true, SeqCst)
+    /// Returns the duty before. If it was a lesser one, the caller must set the alarm.
+    pub(super) fn set(&self, duty: Duty) -> Duty {
+        // ORDERING: SeqCst pairs with the swap of `begin_look`: a later look sees the tasks that were queued before.
+        Duty::from(self.0.fetch_max(duty as usize, SeqCst))
     }
 
     fn unset(&self) {
-        self.0.store(false, Relaxed);
+        self.0.store(Duty::Rest as usize, Relaxed);
     }
 
-    /// Called after a look. A thread that has queued a task during the look may have seen the watchdog armed, so there is
-    /// one more look after the first that has found nothing.
-    pub(super) fn may_rest(&self, has_work: bool) -> bool {
-        // ORDERING: SeqCst pairs with the swap of `set`.
-        let was_set = self.0.swap(has_work, SeqCst);
-        // ORDERING: SeqCst: orders the reset before the reads of the next look, which sees the tasks of threads that saw
-        // the watchdog armed.
+    /// Called before a look. Returns the duty that the watchdog was armed for.
+    pub(super) fn begin_look(&self) -> Duty {
+        // ORDERING: SeqCst pairs with the exchange of `set`.
+        let before = Duty::from(self.0.swap(Duty::Rest as usize, SeqCst));
+        // ORDERING: SeqCst pairs with the fences of `attend_to_driver` and `notify_holder`: this look sees a driver that was
+        // left by a worker that saw the watchdog armed. It also orders the reset before the reads of the next look.
         fence(SeqCst);
-        !was_set && !has_work
-    }
-}
-
-/// Whether the alarm was set by [`arm_later`](Watchdog::arm_later) and has not rung.
-pub(super) struct ArmedLater(AtomicBool);
-
-impl ArmedLater {
-    pub(super) fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
-    /// Called after a task was queued or the driver was left to a worker. Returns whether the caller must set the alarm;
-    /// otherwise a look to come sees the task and the driver.
-    pub(super) fn set(&self) -> bool {
-        // ORDERING: SeqCst pairs with the fence of `begin_look`: either this thread sees the flag as that look has cleared
-        // it, or later, or that look sees the task and the driver.
-        fence(SeqCst);
-        !self.0.load(Relaxed) && !self.0.swap(true, Relaxed)
-    }
-
-    /// Called before a look.
-    pub(super) fn begin_look(&self) {
-        self.0.store(false, Relaxed);
-        // ORDERING: SeqCst pairs with the fence of `set`: the reads of this look see the tasks of threads that saw the
-        // flag set before.
-        fence(SeqCst);
+        before
     }
 }
 
 impl Shared {
-    /// The number of tasks taken from each slot's queue, and last from the inject queue, and whether it is empty.
-    fn queues(&self) -> Vec<(usize, bool)> {
-        let slots = self.slots.iter().map(|slot| &slot.queue);
-        slots
-            .map(|queue| (queue.taken(), queue.is_empty()))
-            .chain([(self.inject.taken(), self.inject.is_empty())])
-            .collect()
+    /// The queue of each slot, and last the inject queue.
+    fn queues(&self) -> Vec<QueueState> {
+        let slots = self.slots.iter().map(|Slot { queue, .. }| QueueState {
+            taken: queue.taken(),
+            is_empty: queue.is_empty(),
+        });
+        let inject = QueueState {
+            taken: self.inject.taken(),
+            is_empty: self.inject.is_empty(),
+        };
+        slots.chain([inject]).collect()
     }
 }

@@ -20,11 +20,6 @@ use crate::park::ThreadParker;
 use crate::task::coop;
 use crate::task::raw::Notified;
 
-/// The minimum time between two polls for I/O of a worker that has tasks, unless it has run `event_interval` tasks.
-///
-/// Lab row: processor time of `echo` with 64 connections, which is 40 % higher if each quantum polls for I/O.
-const IO_PERIOD: Duration = Duration::from_micros(200);
-
 pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) slot: &'a Slot,
@@ -32,8 +27,6 @@ pub(super) struct Worker<'a> {
     pace: Pace,
     /// When the worker last read the clock or stopped being idle.
     since: Instant,
-    /// The number of polls and the time at the last poll for I/O while tasks were queued.
-    io_polled_at: (usize, Instant),
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
     /// The number of tasks that have yielded in a row.
@@ -73,7 +66,6 @@ impl<'a> Worker<'a> {
             parker,
             pace: Pace::new(),
             since: Instant::now(),
-            io_polled_at: (slot.polls(), Instant::now()),
             left: 0,
             yielded: 0,
             round: 0,
@@ -104,7 +96,10 @@ impl<'a> Worker<'a> {
                 Paused::Quantum => {
                     self.shared.notify_local(self.slot, self.slot.queue.len());
                     self.relieve();
-                    self.poll_io();
+                    // A worker without tasks polls before it sleeps.
+                    if !self.slot.queue.is_empty() {
+                        self.shared.driver.poll_io();
+                    }
                 }
                 Paused::Yielded => {
                     self.left = 0;
@@ -172,17 +167,6 @@ impl<'a> Worker<'a> {
         let is_same_round = waiting == mem::replace(&mut self.round, waiting);
         self.yielded = if is_same_round { self.yielded + 1 } else { 1 };
         self.yielded >= waiting
-    }
-
-    /// Polls for I/O after a quantum, if it is time. A worker without tasks polls before it sleeps.
-    fn poll_io(&mut self) {
-        let polls = self.slot.polls().wrapping_sub(self.io_polled_at.0);
-        let is_time = polls >= self.shared.config.event_interval as usize
-            || self.since.saturating_duration_since(self.io_polled_at.1) >= IO_PERIOD;
-        if is_time && !self.slot.queue.is_empty() {
-            self.shared.driver.poll_io();
-            self.io_polled_at = (self.slot.polls(), self.since);
-        }
     }
 
     /// Called at the end of a quantum of `polls` polls.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
 use loom::thread;
 
-use super::super::watchdog::{Armed, ArmedLater};
+use super::super::policy::Duty;
+use super::super::watchdog::Armed;
 use super::model;
 use crate::loom::Parker;
 
@@ -21,11 +22,14 @@ fn a_task_queued_while_the_watchdog_goes_to_rest_is_seen() {
             parker.park(None);
             let mut seen = 0;
             loop {
+                let was_armed = armed.begin_look() == Duty::Queues;
                 let before = std::mem::replace(&mut seen, queued.load(Relaxed));
                 if seen == 2 {
                     return;
                 }
-                if armed.may_rest(seen > before) {
+                if seen > before {
+                    armed.set(Duty::Queues);
+                } else if !was_armed {
                     parker.park(None);
                 }
             }
@@ -35,7 +39,7 @@ fn a_task_queued_while_the_watchdog_goes_to_rest_is_seen() {
             queued.store(number, Relaxed);
             // Replaces the time that a tick takes.
             fence(SeqCst);
-            if !armed.is_set() && !armed.set() {
+            if !armed.is_set(Duty::Queues) && armed.set(Duty::Queues) < Duty::Queues {
                 parker.unpark();
             }
         }
@@ -43,38 +47,35 @@ fn a_task_queued_while_the_watchdog_goes_to_rest_is_seen() {
     });
 }
 
-/// Each task is seen by a look, although its thread sets the alarm only if no other has set it.
+/// A worker leaves the driver, and another queues a task: a look sees that the driver is left, and the alarm is set for the
+/// task although the watchdog was armed for the driver.
 #[test]
-fn a_task_queued_while_the_alarm_rings_is_seen() {
+fn a_driver_that_is_left_while_the_watchdog_looks_is_seen() {
     model(|| {
-        let state = Arc::new((
-            ArmedLater::new(),
-            Parker::current(),
-            AtomicUsize::new(0),
-            AtomicUsize::new(0),
-        ));
+        let state = Arc::new((Armed::new(), Parker::current(), AtomicUsize::new(0)));
         let its_state = Arc::clone(&state);
         let watchdog = thread::spawn(move || {
-            let (armed_later, alarm, first, second) = &*its_state;
+            let (armed, alarm, is_left) = &*its_state;
             loop {
                 alarm.park(None);
-                armed_later.begin_look();
-                if first.load(Relaxed) + second.load(Relaxed) == 2 {
+                armed.begin_look();
+                if is_left.load(Relaxed) == 1 {
                     return;
                 }
             }
         });
         let its_state = Arc::clone(&state);
         let producer = thread::spawn(move || {
-            let (armed_later, alarm, _, second) = &*its_state;
-            second.store(1, Relaxed);
-            if armed_later.set() {
+            let (armed, alarm, _) = &*its_state;
+            if !armed.is_set(Duty::Queues) && armed.set(Duty::Queues) < Duty::Queues {
                 alarm.unpark();
             }
         });
-        let (armed_later, alarm, first, _) = &*state;
-        first.store(1, Relaxed);
-        if armed_later.set() {
+        let (armed, alarm, is_left) = &*state;
+        is_left.store(1, Relaxed);
+        // As in `attend_to_driver`.
+        fence(SeqCst);
+        if !armed.is_set(Duty::Driver) && armed.set(Duty::Driver) < Duty::Driver {
             alarm.unpark();
         }
         producer.join().unwrap();

@@ -1,21 +1,27 @@
-//! What the watchdog concludes from two successive looks at the queues.
-
-use std::mem;
+//! What the watchdog concludes from two successive looks at the slots and queues.
 
 use super::Mode;
 
-/// The number of looks for which the mode stays eager after the last stuck worker: tasks that block are often queued in groups.
+/// The number of looks for which the mode stays eager after the last stuck queue: tasks that block are often queued in groups.
 ///
 /// Lab row: `help/blocked neighbours`, in which many tasks that block at once take 0.1 ms, and hundreds of ms with 0.
 const EAGER_LOOKS: u32 = 10;
 
-/// The state of the queues at the previous look.
+/// A queue, as a look finds it.
+#[derive(Clone, Copy)]
+pub(in super::super) struct QueueState {
+    /// How many tasks were taken since the start, or how often.
+    pub(in super::super) taken: usize,
+    pub(in super::super) is_empty: bool,
+}
+
+/// The state at the previous look.
 #[derive(Default)]
 pub(in super::super) struct Seen {
-    /// How many tasks were taken from each slot's queue, and last from the inject queue, since the start.
-    taken: Vec<usize>,
-    /// How many polls were begun at each slot since the start.
-    polls: Vec<usize>,
+    /// The slots' queues, and last the inject queue.
+    queues: Vec<QueueState>,
+    /// See `Slot::steps`.
+    steps: Vec<usize>,
     /// The number of further looks for which the mode stays eager.
     eager: u32,
 }
@@ -23,55 +29,113 @@ pub(in super::super) struct Seen {
 pub(in super::super) struct Look {
     /// Whether a task is queued.
     pub(in super::super) has_work: bool,
-    /// A queue that is not empty and from which no task was taken since the previous look.
+    /// A queue that has kept its tasks since the previous look: the index of a slot, or the number of slots for the inject
+    /// queue.
     pub(in super::super) stuck: Option<usize>,
-    /// `None` at the first look.
-    pub(in super::super) mode: Option<Mode>,
+    /// Whether no worker is awake.
+    pub(in super::super) is_idle: bool,
+    /// Whether workers are awake, and each is in the same poll as at the previous look.
+    pub(in super::super) is_blocked: bool,
+    pub(in super::super) mode: Mode,
 }
 
 impl Seen {
-    /// Makes the next look the first one. Called before the watchdog rests.
-    pub(in super::super) fn forget(&mut self) {
-        self.taken.clear();
-        self.polls.clear();
-    }
-
-    /// Compares the queues with the previous look. `queues` has the number of tasks taken from each slot's queue, and last
-    /// from the inject queue, and whether it is empty; `polls` the number of polls begun at each slot; `awake` the number
-    /// of awake workers.
-    pub(in super::super) fn look(
-        &mut self,
-        queues: Vec<(usize, bool)>,
-        polls: Vec<usize>,
-        awake: usize,
-    ) -> Look {
-        let polls_before = mem::replace(&mut self.polls, polls);
-        let taken = queues.iter().map(|&(taken, _)| taken).collect();
-        let before = mem::replace(&mut self.taken, taken);
-        let has_work = queues.iter().any(|&(_, is_empty)| !is_empty);
-        if before.is_empty() {
-            return Look {
-                has_work,
-                stuck: None,
-                mode: None,
-            };
-        }
-        let is_unchanged = |index: usize| before[index] == queues[index].0;
-        let stuck = (0..queues.len()).find(|&index| is_unchanged(index) && !queues[index].1);
-        // If more workers are awake than have begun a poll, one is stuck in a task.
-        let polls = self.polls.iter().zip(&polls_before);
-        let moved = polls.filter(|(now, before)| now != before).count();
-        self.eager = match stuck.is_some() || awake > moved {
-            true => EAGER_LOOKS,
-            false => self.eager.saturating_sub(1),
+    /// Compares the queues and the steps of the slots with the previous look.
+    pub(in super::super) fn look(&mut self, queues: Vec<QueueState>, steps: Vec<usize>) -> Look {
+        let has_work = queues.iter().any(|queue| !queue.is_empty);
+        let stuck = (self.queues.iter().zip(&queues)).position(|(before, now)| {
+            before.taken == now.taken && !before.is_empty && !now.is_empty
+        });
+        let is_awake = |steps: usize| steps % 2 == 0;
+        let is_idle = !steps.iter().any(|&steps| is_awake(steps));
+        let mut pairs = self.steps.iter().zip(&steps);
+        let is_blocked = !is_idle
+            && !self.steps.is_empty()
+            && pairs.all(|(before, &now)| !is_awake(now) || *before == now);
+        self.queues = queues;
+        self.steps = steps;
+        self.eager = match stuck {
+            Some(_) => EAGER_LOOKS,
+            None => self.eager.saturating_sub(1),
         };
         Look {
             has_work,
             stuck,
-            mode: Some(match self.eager {
+            is_idle,
+            is_blocked,
+            mode: match self.eager {
                 0 => Mode::Lazy,
                 _ => Mode::Eager,
-            }),
+            },
         }
+    }
+
+    /// Ends the eager mode, since the watchdog rests.
+    pub(in super::super) fn rest(&mut self) -> Mode {
+        self.eager = 0;
+        Mode::Lazy
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const EMPTY: QueueState = QueueState {
+        taken: 0,
+        is_empty: true,
+    };
+
+    fn waiting(taken: usize) -> QueueState {
+        QueueState {
+            taken,
+            is_empty: false,
+        }
+    }
+
+    #[test]
+    fn a_queue_is_stuck_if_it_had_the_same_tasks_at_two_looks() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.look(vec![EMPTY, EMPTY], vec![1]).stuck, None);
+        assert_eq!(seen.look(vec![waiting(0), EMPTY], vec![2]).stuck, None);
+        let look = seen.look(vec![waiting(0), EMPTY], vec![2]);
+        assert_eq!((look.stuck, look.mode), (Some(0), Mode::Eager));
+        assert_eq!(seen.look(vec![waiting(1), waiting(0)], vec![4]).stuck, None);
+        assert_eq!(
+            seen.look(vec![waiting(2), waiting(0)], vec![6]).stuck,
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn the_mode_is_lazy_again_after_some_looks_or_a_rest() {
+        let mut seen = Seen::default();
+        for _ in 0..2 {
+            seen.look(vec![waiting(0)], vec![2]);
+        }
+        for _ in 1..EAGER_LOOKS {
+            assert_eq!(seen.look(vec![EMPTY], vec![3]).mode, Mode::Eager);
+        }
+        assert_eq!(seen.look(vec![EMPTY], vec![3]).mode, Mode::Lazy);
+        for _ in 0..2 {
+            seen.look(vec![waiting(0)], vec![2]);
+        }
+        assert_eq!(seen.rest(), Mode::Lazy);
+        assert_eq!(seen.look(vec![EMPTY], vec![3]).mode, Mode::Lazy);
+    }
+
+    /// A worker that has just woken up, or one that sleeps, is not blocked.
+    #[test]
+    fn a_worker_is_blocked_if_it_is_in_the_same_poll_at_two_looks() {
+        let mut seen = Seen::default();
+        let mut look = |steps: &[usize]| {
+            let look = seen.look(vec![EMPTY], steps.to_vec());
+            (look.is_idle, look.is_blocked)
+        };
+        assert_eq!(look(&[2, 1]), (false, false));
+        assert_eq!(look(&[2, 1]), (false, true));
+        assert_eq!(look(&[2, 4]), (false, false));
+        assert_eq!(look(&[3, 5]), (true, false));
+        assert_eq!(look(&[3, 6]), (false, false));
     }
 }

@@ -64,14 +64,14 @@ fn main() {
         Started::Unavailable(why) => return lab::unavailable(&why),
     };
     let (kind, number) = work.split_once('/').expect("a work and its number");
-    let connections: usize = number.parse().expect("a number of connections");
+    let connections = || number.parse::<usize>().expect("a number of connections");
     let mut driver: Box<dyn Driver> = match kind {
-        "tcp" => Box::new(echo::tcp(&address, connections, Requests::Messages)),
-        "plaintext" => Box::new(echo::tcp(&address, connections, echo::PLAINTEXT)),
-        "json" => Box::new(echo::tcp(&address, connections, echo::JSON)),
-        "unix" => Box::new(echo::unix(&address, connections)),
-        "udp" => Box::new(echo::udp(&address, connections)),
-        "churn" => Box::new(churn::Churn::new(&address, connections)),
+        "tcp" => Box::new(echo::tcp(&address, connections(), Requests::Messages)),
+        "plaintext" => Box::new(echo::tcp(&address, connections(), echo::PLAINTEXT)),
+        "json" => Box::new(echo::tcp(&address, connections(), echo::JSON)),
+        "unix" => Box::new(echo::unix(&address, connections())),
+        "udp" => Box::new(echo::udp(&address, connections())),
+        "churn" => Box::new(churn::Churn::new(&address, connections())),
         _ => Box::new(Itself),
     };
     let pace = match rate

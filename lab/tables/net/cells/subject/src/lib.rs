@@ -6,6 +6,7 @@
 mod closed_loop;
 mod echo;
 mod files;
+mod half_load;
 mod http;
 mod processes;
 mod redis;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use protocol::{Blocks, Done, Greeting};
 use tokio::net::TcpListener;
 
+use half_load::Arrival;
 use runtime::Runtime;
 
 pub fn main() {
@@ -56,6 +58,23 @@ pub fn main() {
             let client = runtime.wait_for(redis::Client::connect(address.to_owned()));
             work_for_itself(&runtime, &blocks, client, number);
         }
+        "web" => at_a_rate(&runtime, &blocks, move |duration| {
+            half_load::web(Arrival::Alone, parse(number), duration)
+        }),
+        "bursts" => at_a_rate(&runtime, &blocks, move |duration| {
+            half_load::web(Arrival::Burst, parse(number), duration)
+        }),
+        "fork" => {
+            let (tasks, microseconds) = number.split_once('x').expect("<tasks>x<µs>");
+            let (tasks, microseconds) = (parse(tasks), parse(microseconds));
+            at_a_rate(&runtime, &blocks, move |duration| {
+                half_load::fork_and_join(tasks, microseconds, duration)
+            });
+        }
+        "timers" => at_a_rate(&runtime, &blocks, move |duration| {
+            half_load::timers(parse(number), duration)
+        }),
+        "behind" => at_a_rate(&runtime, &blocks, half_load::behind),
         "file" => work_for_itself(&runtime, &blocks, files::Files::new(number), files::READERS),
         "processes" => work_for_itself(&runtime, &blocks, processes::Processes, number),
         _ => panic!("there is no work {work}"),
@@ -95,4 +114,16 @@ fn work_for_itself(
     protocol::obey(blocks, |duration| {
         runtime.wait_for(closed_loop::ask(asked.clone(), tasks, duration))
     });
+}
+
+fn at_a_rate<W>(runtime: &Runtime, blocks: &Blocks, mut work: impl FnMut(Duration) -> W)
+where
+    W: Future<Output = Done> + Send + 'static,
+{
+    ready(None);
+    protocol::obey(blocks, |duration| runtime.wait_for(work(duration)));
+}
+
+fn parse(number: &str) -> u64 {
+    number.parse().expect("a number")
 }

@@ -25,10 +25,7 @@ enum WorkerState {
     Asleep,
     /// Called, and not awake yet.
     Called,
-    /// Searching until this time.
-    Searching {
-        until: u64,
-    },
+    Searching,
     /// Has seen a task while it fell asleep, and looks again.
     LooksAgain,
     /// Has found a task.
@@ -223,7 +220,7 @@ impl Machine<'_> {
         match self.workers[index].state {
             WorkerState::Asleep => None,
             WorkerState::Called => Some(self.begin_search(index)),
-            WorkerState::Searching { until } => self.search(index, until),
+            WorkerState::Searching => self.search(index),
             WorkerState::LooksAgain => {
                 let took = self.look(index).unwrap_or(0);
                 self.overhead += took;

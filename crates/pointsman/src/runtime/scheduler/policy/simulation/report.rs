@@ -122,7 +122,7 @@ fn quanta() {
                 Workload::steady(cores, 30, 10_000, 10 * MICROSECOND),
             ] {
                 print!("{cores:5}  {:34} {latency:2} us", workload.name);
-                for quantum in [10, 25, 50] {
+                for quantum in [25, 50, 100] {
                     let costs = Costs {
                         quantum: quantum * MICROSECOND,
                         ..Costs::with_latency(latency * MICROSECOND)

@@ -1,6 +1,6 @@
 //! A worker without tasks.
 
-use super::super::super::{self as policy, Mode};
+use super::super::super::Mode;
 use super::{Machine, WorkerState};
 
 impl Machine<'_> {
@@ -12,11 +12,9 @@ impl Machine<'_> {
         self.sleep(index)
     }
 
-    /// Begins a search with its first look, and returns the duration of the look.
+    /// Begins a search, which is one look, and returns the duration of the look.
     pub(super) fn begin_search(&mut self, index: usize) -> u64 {
-        self.workers[index].state = WorkerState::Searching {
-            until: self.now + self.costs.quantum,
-        };
+        self.workers[index].state = WorkerState::Searching;
         self.searched += self.look_time();
         self.look_time()
     }
@@ -25,20 +23,14 @@ impl Machine<'_> {
         self.costs.look + self.costs.look_at_one * self.workers.len() as u64
     }
 
-    pub(super) fn search(&mut self, index: usize, until: u64) -> Option<u64> {
+    pub(super) fn search(&mut self, index: usize) -> Option<u64> {
         if let Some(took) = self.look(index) {
             self.searched += took;
             self.workers[index].state = WorkerState::Found { has_searched: true };
             return Some(took);
         }
-        let is_over = self.now >= until || !policy::is_patient(self.counts);
-        if self.rules.is_tokio() || is_over {
-            self.counts.searching -= 1;
-            return self.sleep(index);
-        }
-        self.workers[index].state = WorkerState::Searching { until };
-        self.searched += self.look_time();
-        Some(self.look_time())
+        self.counts.searching -= 1;
+        self.sleep(index)
     }
 
     /// Queues the tasks that were found and notifies other workers. Returns the cost.

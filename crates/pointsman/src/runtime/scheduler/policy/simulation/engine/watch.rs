@@ -1,6 +1,6 @@
 //! The watchdog.
 
-use super::super::super::{Seen, deadlines};
+use super::super::super::{QueueState, Seen, deadlines};
 use super::{Event, Machine};
 
 /// In nanoseconds.
@@ -22,7 +22,7 @@ impl Machine<'_> {
             return 0;
         }
         self.watch.is_armed = true;
-        self.plan(self.costs.call + self.costs.latency);
+        self.plan(TICK);
         self.costs.call
     }
 
@@ -37,17 +37,15 @@ impl Machine<'_> {
             return;
         }
         self.overhead += self.costs.come + self.costs.park;
+        let state = |taken, is_empty| QueueState { taken, is_empty };
         let slots = self.workers.iter();
         let queues = slots
-            .map(|worker| (worker.taken, worker.queue.is_empty()))
-            .chain([(self.inject_taken, self.inject.is_empty())])
+            .map(|worker| state(worker.taken, worker.queue.is_empty()))
+            .chain([state(self.inject_taken, self.inject.is_empty())])
             .collect();
-        // A worker takes each task that it starts from its own queue.
-        let polls = self.workers.iter().map(|worker| worker.taken).collect();
-        let look = self.watch.seen.look(queues, polls, self.counts.awake);
-        if let Some(mode) = look.mode {
-            self.set_mode(mode);
-        }
+        // There is no driver to attend to.
+        let look = self.watch.seen.look(queues, Vec::new());
+        self.set_mode(look.mode);
         if look.stuck.is_some() && self.counts.searching == 0 {
             self.overhead += self.call_one();
         }
@@ -58,7 +56,8 @@ impl Machine<'_> {
         } else if std::mem::replace(&mut self.watch.is_armed, false) {
             self.plan(TICK);
         } else {
-            self.watch.seen.forget();
+            let mode = self.watch.seen.rest();
+            self.set_mode(mode);
         }
     }
 }
