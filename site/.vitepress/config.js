@@ -14,6 +14,9 @@ import { socialTags } from './social.js';
 import { labelCells } from './tables.js';
 
 const base = process.env.BASE ?? '/';
+const licence = publicAddress
+  ? `<a href="${publicAddress}/blob/HEAD/LICENSE">MIT licence</a>. <a href="${publicAddress}">Repository</a>.`
+  : 'MIT licence.';
 
 export default defineConfig({
   title: 'Pointsman',
@@ -113,6 +116,7 @@ export default defineConfig({
         },
       },
     },
+    footer: { message: licence },
     ...(publicAddress && { socialLinks: [{ icon: 'github', link: publicAddress }] }),
   },
 });

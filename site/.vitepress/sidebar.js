@@ -103,7 +103,9 @@ const guides = Object.entries(groups).map(([text, items]) => ({
     .map(({ file, ...item }) => (file ? { ...item, link: address(file) } : item)),
 }));
 
-const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.json'), 'utf8'));
+const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.json'), 'utf8')).map(
+  (module) => ({ ...module, collapsed: false }),
+);
 
 /** Pages of the API show all its names, other pages the groups. */
 export const sidebar = {

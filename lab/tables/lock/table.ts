@@ -223,7 +223,7 @@ const table: Table = {
   headline: {
     ours: "Pointsman's Redis mutex",
     where:
-      "with its default, local hand-over, in 1,000 locks by ten tasks of a new process, the mean of the five key sets of the published benchmark",
+      'with its default, local hand-over, in 1,000 locks by ten tasks of a new process, the mean of the five key sets of the published benchmark',
     isMean: true,
     beside: [atServerRow.row],
     work: 'locks on Redis by ten tasks, local hand-over',

@@ -9,7 +9,10 @@ export const ReportLink = {
       const { report } = theme.value;
       if (!report || page.value.relativePath !== 'docs/results.md') return undefined;
       const link = h('a', { href: withBase(report.link), target: report.target }, report.text);
-      return h('p', { class: 'vp-doc' }, [link, ' of the latest run has all rows and figures.']);
+      return h('p', { class: 'vp-doc report-link' }, [
+        link,
+        ' of the latest run has all rows and figures.',
+      ]);
     };
   },
 };
