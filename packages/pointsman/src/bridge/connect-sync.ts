@@ -2,7 +2,7 @@
  * Connects to a worker while this thread blocks, so that the functions of the worker can be called without any `await`.
  *
  * Invariant: at least every {@link CHECK_INTERVAL}, the blocked thread checks whether the worker has ended and whether
- * its timeout has expired. If it cannot connect, nothing of it remains: its port is closed and its own worker ended.
+ * its timeout has expired. If `connectSync` throws, its port is closed and the worker that it started is terminated.
  */
 
 import { invalid } from '../sync/errors.js';
