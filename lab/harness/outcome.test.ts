@@ -34,7 +34,7 @@ const table: Table = {
 type Figures = Readonly<Record<string, number | readonly number[] | string>>;
 
 /** A figure is a sample, several are one for each turn; words say how the subject failed. */
-function outcomeFrom(rounds: readonly Figures[], of = table): TableOutcome {
+function outcomeFrom(rounds: readonly Figures[], of = table, foreign = 0.01): TableOutcome {
   const lines = rounds.map((figures, index): GroupRound => {
     const subjects = Object.entries(figures).map(([name, figure]): SubjectRound => {
       const subject = name === 'control' ? 'ours' : name;
@@ -53,7 +53,7 @@ function outcomeFrom(rounds: readonly Figures[], of = table): TableOutcome {
       round: index + 1,
       date: `2026-01-0${index + 1}T00:00:00.000Z`,
       milliseconds: 1,
-      load: { foreign: 0.01, steal: 0 },
+      load: { foreign, steal: 0 },
       subjects,
     };
   });
@@ -98,6 +98,19 @@ describe('the outcome of a row', () => {
     expect(row.worstRatio).toBeCloseTo(0.5);
     expect(row.ours?.processorTime).toBe(5);
     expect(onlyRow(outcomeFrom(rounds)).ours?.processorTime).toBeNull();
+  });
+
+  it('has no verdict while other programs use the cores that the row needs', () => {
+    const rounds = thrice({ ours: 5, control: 5, fast: 10 });
+    const rows = table.rows.map((row) => ({ ...row, needsIdleCores: true as const }));
+    const verdict = (of: Table, foreign: number) =>
+      onlyRow(outcomeFrom(rounds, of, foreign)).verdict;
+    expect(verdict({ ...table, rows }, 0.3)).toBe('unknown');
+    expect(verdict({ ...table, rows }, 0.05)).toBe('faster');
+    expect(verdict(table, 0.3)).toBe('faster');
+    expect(sentenceOf(outcomeFrom(rounds, { ...table, rows }, 0.3))).toBe(
+      'Our chair seems at least 2.00 times faster than fast, the fastest peer, in the kitchen (98 % interval 2.00 to 2.00; other programs used 30 % of the processors, and this row is about idle ones).',
+    );
   });
 
   it('takes the ratio inside a turn, so that a machine that slows down does so for both', () => {

@@ -25,6 +25,9 @@ import {
 import type { Behaviour, Behaviours, Cell, Row, Subject, Table } from './table.js';
 import { cellOf, oursIn, subjectOf } from './tables.js';
 
+/** Other programs may use this share of the processors in a row that needs idle cores. */
+const mostForeignShare = 0.1;
+
 /** The note of a subject says so if its process uses more of a core than this between its slices. */
 const mostIdleShare = 0.03;
 
@@ -220,6 +223,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   const peers = peersAmong(subjects);
   const all = peers.map(({ series }) => series);
   const best = seriesOfBest(all);
+  const foreignShare = meanLoad(rounds, 'foreign');
   return {
     row,
     cell,
@@ -229,11 +233,16 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     bestPeer: bestPeerOf(peers, row),
     ratio: estimateRatio(best),
     worstRatio: worstOf(best),
-    verdict: judgeAgainstBest(all, noise),
+    verdict: lacksIdleCores(row, foreignShare) ? 'unknown' : judgeAgainstBest(all, noise),
     control,
     noise,
-    foreignShare: meanLoad(rounds, 'foreign'),
+    foreignShare,
   };
+}
+
+/** Whether other programs used cores that the row needs. */
+export function lacksIdleCores({ needsIdleCores }: Row, foreignShare: number | null): boolean {
+  return needsIdleCores === true && (foreignShare ?? 0) > mostForeignShare;
 }
 
 /** The measure that decides about the row. */

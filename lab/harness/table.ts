@@ -149,6 +149,8 @@ export interface Row {
    * the machine hardly change.
    */
   readonly judgedByProcessorTime?: true;
+  /** Threads that spin need a core each, so there is no verdict while other programs use the processors. */
+  readonly needsIdleCores?: true;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   /** The subjects of the cell that this row compares; absent for all of them. */

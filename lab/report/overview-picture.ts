@@ -5,7 +5,7 @@
  */
 import * as Plot from '@observablehq/plot';
 import type { TableOutcome } from '../harness/outcome.js';
-import type { Estimate } from '../harness/statistics.js';
+import { confidence, type Estimate } from '../harness/statistics.js';
 import { draw, logarithmicTicks } from './drawing.js';
 import { counted, describeNumber, describeRatio, describeRatioInterval } from './format.js';
 import { html, Markup } from './html.js';
@@ -117,7 +117,10 @@ export function drawOverview(outcomes: readonly TableOutcome[], size: keyof type
   const title = isNarrow
     ? 'Pointsman and the fastest peer'
     : 'How many times faster Pointsman is than the fastest peer';
-  const about = ['ratio with its 98 % interval,', 'logarithmic; left of 1× the peer is faster'];
+  const about = [
+    `ratio with its ${confidence} % interval,`,
+    'logarithmic; left of 1× the peer is faster',
+  ];
   const subtitle = isNarrow ? about : [about.join(' ')];
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
 <title>${title}</title>

@@ -6,6 +6,7 @@
 import * as Plot from '@observablehq/plot';
 import { nearestFloor } from '../harness/floor.js';
 import type { SubjectOutcome, TableOutcome } from '../harness/outcome.js';
+import { confidence } from '../harness/statistics.js';
 import { draw } from './drawing.js';
 import { counted, describeNumber } from './format.js';
 import { html, Markup } from './html.js';
@@ -97,7 +98,7 @@ export function drawPicture(outcome: TableOutcome): string | undefined {
 <title>${row.row.row}</title>
 <style>${new Markup(pictureStyle)}</style>
 <text x="0" y="20" class="title">${outcome.table.title}</text>
-<text x="0" y="42" class="small">${row.row.row}: ${row.row.unit}, ${row.row.better} is better; median of ${counted(row.rounds, 'round')}, 98 % interval</text>
+<text x="0" y="42" class="small">${row.row.row}: ${row.row.unit}, ${row.row.better} is better; median of ${counted(row.rounds, 'round')}, ${confidence} % interval</text>
 <g transform="translate(0 ${head})">${new Markup(chart)}</g>
 <text x="0" y="${head + height + foot - 10}" class="small">${where}; ${when}${failures}</text>
 </svg>

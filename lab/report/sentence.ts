@@ -5,7 +5,7 @@
  * is known, and why that is not certain.
  */
 import type { Headline, RowOutcome, TableOutcome } from '../harness/outcome.js';
-import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
+import { confidence, type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
 import { describeRatio, describeRatioInterval } from './format.js';
 import { describeDoubt } from './verdict.js';
 
@@ -82,7 +82,7 @@ function claim(ours: string, where: string, row: RowOutcome, headline: Headline)
   const doubt = isKnown ? '' : describeDoubt(row, headline);
   const isByProcessorTime = headline.rows.every(({ row }) => row.judgedByProcessorTime);
   const interval = (of: Estimate) =>
-    `98 % interval ${describeRatioInterval(of)}${isByProcessorTime ? ', by processor time' : ''}`;
+    `${confidence} % interval ${describeRatioInterval(of)}${isByProcessorTime ? ', by processor time' : ''}`;
   const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
   const isOrSeems = isKnown ? 'is' : 'seems';
 

@@ -1,5 +1,5 @@
 /** The names of verdicts: as a CSS class, in words, and the reason if there is none. */
-import type { Headline, RowOutcome } from '../harness/outcome.js';
+import { type Headline, lacksIdleCores, type RowOutcome } from '../harness/outcome.js';
 import { fewestRounds, type Verdict } from '../harness/statistics.js';
 import { counted, describeExcess } from './format.js';
 
@@ -28,6 +28,10 @@ export function describeDoubt(
   if (!bestPeer || !ratio) return 'no peer completed the row';
   if (rounds < fewestRounds) {
     return `${counted(rounds, 'round')} of at least ${fewestRounds}`;
+  }
+  if (lacksIdleCores(row.row, row.foreignShare)) {
+    const percent = Math.round(100 * (row.foreignShare ?? 0));
+    return `other programs used ${percent} % of the processors, and this row is about idle ones`;
   }
   if (noise !== null && ratio.low > 1 && ratio.median > noise) {
     return 'which peer is the fastest is not certain';

@@ -138,6 +138,7 @@ function throughputRow(
     cell: isCall ? cell.id : cellIds[platform],
     measure: measureName(condition, work),
     processorTime: processorTimeName(condition, work),
+    ...(isCall && condition === 'quiet' ? { needsIdleCores: true } : {}),
     unit: 'calls/s',
     better: 'higher',
     subjects: isCall ? cell.subjects : whoDo(platform, work),

@@ -1,4 +1,5 @@
 /** A thread that is blocked by `connectSync`, or by a call of it, learns in Node that the worker has ended. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Worker } from 'node:worker_threads';
 import { BridgeClosedError, type ConnectSyncOptions, connectSync } from 'pointsman/bridge';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -39,7 +40,7 @@ describe('while the module loads', () => {
     [
       'it throws a value that is no error',
       `throw 'a string'`,
-      `the worker has failed: a thrown value that cannot be cloned: "a string"`,
+      `the worker has failed: it has thrown "a string"`,
     ],
     [
       'it throws after an await',
@@ -136,6 +137,21 @@ describe('during a blocking call', () => {
     );
   });
 
+  test('an error that the module handles ends nothing', () => {
+    const worker = connectSync<{ f(): Promise<string> }>(
+      moduleOf(`
+        let handled;
+        process.on('uncaughtException', (error) => handled(error.message));
+        const fail = () => { throw new Error('handled'); };
+        const next = () => new Promise((resolve) => { handled = resolve; setImmediate(fail); });
+        await next();
+        export const f = next;
+      `),
+    );
+    expect([worker.f(), worker.f()]).toEqual(['handled', 'handled']);
+    worker.close();
+  });
+
   test('it runs out of memory', { timeout: 60_000 }, () => {
     const worker = start({ resourceLimits: { maxOldGenerationSizeMb: 20 } });
     expect(() => worker.allocate()).toThrow(closed('allocate', 'the worker has ended'));
@@ -181,12 +197,19 @@ describe('wrong arguments', () => {
     ['worker must be the URL of a module, or a Worker, got null', null],
     ['worker must be the URL of a module, or a Worker, got object', {}],
     ['worker must be an absolute path or a URL, got "./worker.js"', './worker.js'],
+    ['worker must be an absolute path or a URL, got "worker.js"', 'worker.js'],
+    ['worker must be an absolute path or a URL, got ""', ''],
     ['options has "threads", expected only timeout, spin', functions, { threads: 1 }],
     ['timeout must be a number of milliseconds >= 0, got -1', functions, { timeout: -1 }],
     ['bufferSize must be an integer', functions, { bufferSize: 0 }],
     ['heartbeatTimeout must be a number of milliseconds >= 1', functions, { heartbeatTimeout: 0 }],
     ['options has "env", expected only timeout', { postMessage() {} }, { env: {} }],
   ])('%s', (text, worker, options) => {
+    let threads = 0;
+    const count = () => threads++;
+    subscribe('worker_threads', count);
+    onTestFinished(() => void unsubscribe('worker_threads', count));
     expect(() => connectSync(worker as URL, options)).toThrow(text);
+    expect(threads).toBe(0);
   });
 });

@@ -2,7 +2,7 @@
  * Connects to a worker while this thread blocks, so that the functions of the worker can be called without any `await`.
  *
  * Invariant: at least every {@link CHECK_INTERVAL}, the blocked thread checks whether the worker has ended and whether
- * its timeout has expired. If it cannot connect, nothing of it remains: its port is closed and its own worker ended.
+ * its timeout has expired. If `connectSync` throws, its port is closed and the worker that it started is terminated.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -95,11 +95,14 @@ export function connectSync<Api>(
   if (!isModule && typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'the URL of a module, or a Worker');
   }
-  if (typeof worker === 'string' && /^\.\.?[/\\]/.test(worker)) {
+  // Another string, such as a name of a package, would be resolved from the files of this package.
+  if (typeof worker === 'string' && !/^([/\\]|[a-z][a-z\d+.-]*:)/i.test(worker)) {
     throw invalid('worker', worker, 'an absolute path or a URL');
   }
   checkOptions(options, isModule ? moduleNames : workerNames);
   checkTimeout(options.timeout);
+  // Before the worker starts: an invalid option must not leave one behind.
+  const exposed = checkExposeOptions(options);
   if (platform.receive === undefined || (isModule && startModule === undefined)) {
     throw new BridgeStateError(
       'connectSync() needs a thread that receives messages while it blocks: Node, Bun or Deno. In a page, await the ready of connect',
@@ -112,17 +115,10 @@ export function connectSync<Api>(
   // Only in Node, and undocumented: `postMessage` returns true while the other end of the port is open.
   const check = () => port.postMessage(message(0, 'check'));
   const open = check();
-  const heartbeatTimeout = open === true ? Infinity : undefined;
+  const { heartbeatTimeout = open === true ? Infinity : exposed.heartbeatTimeout } = options;
 
   let thread: Port & { readonly threadId?: number };
   if (isModule) {
-    const { spin, bufferSize, maxMessageSize } = options;
-    const exposed = {
-      spin,
-      bufferSize,
-      maxMessageSize,
-      heartbeatTimeout: options.heartbeatTimeout ?? heartbeatTimeout,
-    };
     const started = (startModule as StartModule)(String(worker), options);
     thread = started.worker as Port;
     thread.unref?.();
@@ -131,7 +127,7 @@ export function connectSync<Api>(
     const load: ModuleHello = {
       ...hello,
       module: started.module,
-      options: checkExposeOptions(exposed),
+      options: { ...exposed, heartbeatTimeout },
     };
     thread.postMessage(message(0, 'hello', load), [port2] as never);
   } else {

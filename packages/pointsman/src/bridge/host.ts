@@ -145,7 +145,7 @@ export function checkExposeOptions(options: ExposeOptions) {
   return { spin, bufferSize, maxMessageSize, heartbeatTimeout };
 }
 
-/** As {@link expose}. */
+/** Exposes functions; see {@link expose}. */
 export function exposeFunctions<WorkerApi, Api extends object>(
   worker: WorkerLike,
   functions: readonly NamedFunction[],

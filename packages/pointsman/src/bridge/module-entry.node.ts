@@ -6,6 +6,7 @@
  */
 
 import '../transport/platform.node.js';
+import { describe } from '../sync/errors.js';
 import { takeApart } from '../transport/error-values.js';
 import { functionsOf, withDefault } from '../transport/functions.js';
 import { toPlainError } from '../transport/outcome.js';
@@ -33,7 +34,12 @@ async function serveModule({ port, bell, module, options }: ModuleHello): Promis
     if (bridge) bridge.close(error);
     else failed(failureOf(error));
   };
-  process.on('uncaughtExceptionMonitor', threw);
+  process.on('uncaughtExceptionMonitor', (error) => {
+    // The thread survives an error that the module handles.
+    if (process.listenerCount('uncaughtException') > 0) return;
+    if (process.hasUncaughtExceptionCaptureCallback?.()) return;
+    threw(error);
+  });
   process.on('exit', (code) => {
     const text = `the worker has exited with code ${code}`;
     if (bridge) bridge.close(text);
@@ -53,9 +59,10 @@ async function serveModule({ port, bell, module, options }: ModuleHello): Promis
 }
 
 function failureOf(error: unknown): LoadFailure {
-  const plain = toPlainError(error);
-  const text = `the worker has failed: ${plain.message}`;
-  return { text, error: takeApart(error instanceof Error ? error : plain, isUncloneable) };
+  const isError = error instanceof Error;
+  const message = isError ? toPlainError(error).message : `it has thrown ${describe(error)}`;
+  const text = `the worker has failed: ${message}`;
+  return { text, error: takeApart(isError ? error : new Error(message), isUncloneable) };
 }
 
 function isUncloneable(value: unknown): boolean {

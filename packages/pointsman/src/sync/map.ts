@@ -55,18 +55,20 @@ interface Slot<Output> {
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as PromiseLike<unknown> | null)?.then === 'function';
 
+type Source = AsyncIterable<unknown> & Iterable<unknown>;
+
 /** One iteration of the results. */
 class Mapping<Input, Output> {
   readonly #runner: Runner<Input, Output>;
   readonly #reading: Reading;
-  /** Whether all results are read at the end, so that unread ones hold nothing back. */
-  readonly #keepsAll: boolean;
+  /** All results, if they are read at the end. Then unread ones hold nothing back. */
+  readonly #results: Output[] | undefined;
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>;
   readonly #isAsync: boolean;
   readonly #stopListening: () => void;
   /** Aborts running work and waiting requests. */
   readonly #controller = new AbortController();
-  /** If ordered, the started inputs as well; otherwise only results that are ready. */
+  /** For a reader in a loop. If ordered, the started inputs as well; otherwise only results that are ready. */
   readonly #slots = new ChunkedList<Slot<Output>>();
   readonly #errors: unknown[] = [];
   #index = 0;
@@ -84,17 +86,18 @@ class Mapping<Input, Output> {
 
   constructor(
     runner: Runner<Input, Output>,
-    source: AsyncIterable<unknown> & Iterable<unknown>,
+    source: Source,
+    iterate: () => Iterator<unknown> | AsyncIterator<unknown>,
     reading: Reading,
-    keepsAll: boolean,
+    results?: Output[],
   ) {
     const { signal } = reading;
     if (signal?.aborted) throw signal.reason;
     this.#runner = runner;
     this.#reading = reading;
-    this.#keepsAll = keepsAll;
-    this.#isAsync = source[Symbol.asyncIterator] !== undefined;
-    this.#iterator = (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
+    this.#results = results;
+    this.#isAsync = iterate === source[Symbol.asyncIterator];
+    this.#iterator = iterate.call(source);
     this.#stopListening = giveUpOn({ signal }, (reason) => this.#fail(reason), Error as never);
     // While this one waits on the signal, requests that come and go add and remove no listener.
     giveUpOn({ signal: this.#controller.signal }, () => {}, Error as never);
@@ -137,7 +140,7 @@ class Mapping<Input, Output> {
   async close(): Promise<void> {
     this.#stopListening();
     const isOpen = !this.#ended;
-    const isQuiet = this.#isPulling || this.#failure !== undefined;
+    const isQuiet = this.#isPulling || this.#failure;
     if (isOpen || this.#running > 0) this.#fail(cancelledError(''));
     if (!isOpen) return;
     const closed = (async () => this.#iterator.return?.())();
@@ -168,7 +171,10 @@ class Mapping<Input, Output> {
 
   /** Pulls inputs until one has to wait for its start, or the reader is behind. */
   #pump(): void {
-    while (!(this.#isBusy || this.#ended || this.#failure || this.#refusal) && this.#hasSpace()) {
+    while (
+      !(this.#isBusy || this.#ended || this.#failure || this.#refusal) &&
+      (this.#results || this.#runner.hasSpace(this.#running, this.#unread))
+    ) {
       this.#isBusy = this.#isPulling = true;
       let step: IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
       try {
@@ -189,10 +195,6 @@ class Mapping<Input, Output> {
         this.#arrive(step as IteratorResult<unknown>);
       }
     }
-  }
-
-  #hasSpace(): boolean {
-    return this.#keepsAll || this.#runner.hasSpace(this.#running, this.#unread);
   }
 
   /** Ends with an error of the source, which then need not be closed. */
@@ -233,7 +235,10 @@ class Mapping<Input, Output> {
 
   #start(input: Input): void {
     const slot: Slot<Output> = { state: 'waiting', value: undefined };
-    if (this.#reading.ordered) this.#slots.push(slot);
+    const { errors, ordered } = this.#reading;
+    const results = this.#results;
+    const index = this.#index++;
+    if (ordered && !results) this.#slots.push(slot);
     let waits = false;
     const started = (result: Promise<Output>) => {
       slot.state = 'running';
@@ -242,39 +247,44 @@ class Mapping<Input, Output> {
       // In a step of its own: the limiter has not logged this start yet.
       if (waits) nextMicrotask.then(() => this.#pump());
       // Fails before the limiter starts an input that waits.
-      if (this.#reading.errors === 'stop') result.catch((error) => this.#fail(error));
+      if (errors === 'stop') result.catch((error) => this.#fail(error));
       return result;
-    };
-    const fail = (error: unknown, isRefusal = false) => {
-      slot.error = error;
-      if (isRefusal) this.#refusal ??= { reason: error };
-      else this.#lose(error);
-      this.#settle(slot, 'failed');
     };
     let result: Promise<Output>;
     try {
-      result = this.#runner.run(input, this.#index++, this.#controller.signal, started);
+      result = this.#runner.run(input, index, this.#controller.signal, started);
     } catch (error) {
-      fail(error);
+      this.#miss(slot, error);
       return;
     }
     result.then(
       (value) => {
         this.#unread++;
         slot.value = value;
+        if (results) results[ordered ? index : results.length] = value;
         this.#settle(slot, 'ready');
       },
-      (error) => fail(error, slot.state === 'waiting' && !(error instanceof RangeError)),
+      (error) =>
+        this.#miss(slot, error, slot.state === 'waiting' && !(error instanceof RangeError)),
     );
     waits = true;
+  }
+
+  /** Handles the failure of an input, or the refusal of it and all later ones. */
+  #miss(slot: Slot<Output>, error: unknown, isRefusal?: boolean): void {
+    slot.error = error;
+    if (isRefusal) this.#refusal ??= { reason: error };
+    else this.#lose(error);
+    this.#settle(slot, 'failed');
   }
 
   #settle(slot: Slot<Output>, state: 'ready' | 'failed'): void {
     if (slot.state === 'running') this.#running--;
     else this.#isBusy = false;
     slot.state = state;
-    if (!this.#reading.ordered) this.#slots.push(slot);
-    this.#changed();
+    if (!(this.#reading.ordered || this.#results)) this.#slots.push(slot);
+    // All results are read at the end, and until then something runs.
+    if (!(this.#results && this.#running)) this.#changed();
     this.#pump();
   }
 }
@@ -285,33 +295,28 @@ export function mapInputs<Input, Output>(
   inputs: unknown,
   reading: Reading,
 ): Mapped<Output> {
-  const source = Object(inputs) as AsyncIterable<unknown> & Iterable<unknown>;
-  if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function') {
+  const source: Source = Object(inputs);
+  const iterate = source[Symbol.asyncIterator] ?? source[Symbol.iterator];
+  if (typeof iterate !== 'function') {
     throw invalid('inputs', inputs, 'an iterable or an async iterable');
   }
-  return {
-    async *[Symbol.asyncIterator]() {
-      const mapping = new Mapping(runner, source, reading, false);
-      try {
-        for (let next = mapping.next(); next !== false; next = mapping.next()) {
-          if (next === true) await mapping.changed();
-          else yield next.value as Output;
-        }
-      } finally {
-        await mapping.close();
+  async function* read(results?: Output[]) {
+    const mapping = new Mapping(runner, source, iterate, reading, results);
+    try {
+      for (let next = mapping.next(); next !== false; next = mapping.next()) {
+        if (next === true) await mapping.changed();
+        else yield next.value as Output;
       }
-    },
+    } finally {
+      await mapping.close();
+    }
+  }
+  return {
+    [Symbol.asyncIterator]: () => read(),
     async toArray() {
       const results: Output[] = [];
-      const mapping = new Mapping(runner, source, reading, true);
-      try {
-        for (let next = mapping.next(); next !== false; next = mapping.next()) {
-          if (next === true) await mapping.changed();
-          else results.push(next.value as Output);
-        }
-      } finally {
-        await mapping.close();
-      }
+      // Yields nothing, so this runs to the end.
+      await read(results).next();
       return results;
     },
   };

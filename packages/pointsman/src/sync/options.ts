@@ -20,7 +20,7 @@ export interface WaitOptions {
   readonly timeout?: number | undefined;
 }
 
-/** Throws unless `options` is a plain object, no array, `Map` or signal, with no other names than these. */
+/** Throws unless `options` is a plain object (not an array, `Map` or signal) that has only these names. */
 export function checkOptions(
   options: unknown,
   names: readonly string[],

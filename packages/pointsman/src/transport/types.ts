@@ -59,7 +59,7 @@ export interface WorkerLike {
   postMessage(message: unknown, ...rest: never[]): void;
 }
 
-/** The options of a new thread that Node's `Worker` takes. */
+/** Options that Node's `Worker` takes for a new thread. */
 export interface ThreadOptions {
   readonly resourceLimits?: object | undefined;
   readonly env?: object | symbol | undefined;

@@ -12,7 +12,7 @@
 import { fullError, QueueFullError, timedOut } from '../errors.js';
 import { checkOptions, checkTimeout } from '../options.js';
 import { HandedPermit, Permit } from '../semaphore/permit.js';
-import { isOver, nextMicrotask, winContest } from '../wait/give-up.js';
+import { contestOf, isOver, nextMicrotask, winContest } from '../wait/give-up.js';
 import { insert, remove } from '../wait/heap.js';
 import { readRequest } from '../wait/priority-queue.js';
 import { begin, rejection, settle, type WaitRequest } from '../wait/queue.js';
@@ -111,10 +111,7 @@ export class Admission implements LaneOwner {
       chunk: undefined,
       index: 0,
       order: 0,
-      permits: 1,
-      owner: undefined,
-      group: undefined,
-    };
+    } as Partial<StartRequest> as StartRequest;
   }
 
   /** Starts a request without options if only the shared concurrency applies and admits it. The caller makes the permit. */
@@ -129,8 +126,12 @@ export class Admission implements LaneOwner {
 
   /** Returns a permit if the request can start at once, otherwise the promise of one. */
   admit(request: StartRequest | undefined): Permit | Promise<Permit> {
+    const { key, weight, signal } = request ?? noOptions;
+    if (key === undefined && weight === 1 && this.startFast()) {
+      winContest(signal);
+      return new Permit(this.unkeyed, 1);
+    }
     if (request === undefined) {
-      if (this.startFast()) return new Permit(this.unkeyed, 1);
       this.#owner._refuse();
       const permit = this.isFast ? undefined : this.start();
       if (permit !== undefined) return permit;
@@ -277,13 +278,16 @@ export class Admission implements LaneOwner {
     const isAlone = lane === this.unkeyed && !this.#hasCallers && this.lanes.byKey.size === 0;
     if (isAlone && this.isFast && this.waiting > 0 && permits === 1) {
       const front = lane.front as StartRequest;
-      const isAlike = lane.queue.plain || (front.weight === 1 && front.signal === undefined);
+      const { weight = 1, signal } = front;
+      const isAlike = weight === 1 && !(signal && (signal.aborted || contestOf(signal)));
       if (isAlike && shared.out === shared.concurrency) {
         // The permit changes hands without becoming free in between.
         stats.started++;
         this.#leave(front);
         if (this.waiting === 0) this.lanes.place(lane);
         settle(front, new HandedPermit(lane, 1));
+        // The next one may be heavier than limits that were changed allow.
+        if ((lane.front?.weight ?? 1) !== 1) this.serve();
         return;
       }
     }

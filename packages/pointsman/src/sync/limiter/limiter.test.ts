@@ -338,6 +338,19 @@ describe('run', () => {
 });
 
 describe('pause and setLimits', () => {
+  test('reject a request that is too heavy when its turn comes, also behind one that starts', async () => {
+    const limiter = new Limiter({ concurrency: 2 });
+    const held = [await limiter.acquire(), await limiter.acquire()];
+    const light = limiter.acquire({ timeout: 1_000 });
+    const heavy = limiter.acquire({ weight: 2 });
+    limiter.setLimits({ concurrency: 1 });
+    const rejected = expect(heavy).rejects.toThrow(RangeError);
+    for (const permit of held) permit.release();
+    expect(limiter.waiting).toBe(0);
+    (await light).release();
+    await rejected;
+  });
+
   test('a paused limiter starts nothing and sets no timer', async () => {
     const limiter = new Limiter({ rate: { limit: 1, per: 100 } });
     const starts = startsOf(limiter, 2);

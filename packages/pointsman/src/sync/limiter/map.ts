@@ -70,14 +70,12 @@ export function map<Input, Output>(
   options: MapOptions<Input> = {},
 ): Mapped<Output> {
   checkOptions(options, names);
-  const { ordered = true, errors = 'stop', signal, weight, key, priority, runTimeout } = options;
+  const { ordered = true, errors = 'stop', signal, ...each } = options;
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'a boolean');
   checkOneOf('errors', errors, ['stop', 'collect']);
   checkSignal(signal);
   checkFunction('fn', fn);
-  const given = Object.entries({ weight, key, priority, runTimeout }).filter(
-    ([, each]) => each !== undefined,
-  );
+  const given = Object.entries(each);
   return mapInputs<Input, Output>(
     {
       run(input, index, signal, started) {
@@ -85,8 +83,15 @@ export function map<Input, Output>(
         for (const [name, each] of given) {
           request[name] = typeof each === 'function' ? each(input, index) : each;
         }
-        const work = (_: unknown, { signal }: RunContext) =>
-          started(new Promise((resolve) => resolve(fn(input, { index, signal }))));
+        const work = (_: unknown, { signal }: RunContext) => {
+          let result: Promise<Output>;
+          try {
+            result = Promise.resolve(fn(input, { index, signal }));
+          } catch (error) {
+            result = Promise.reject(error);
+          }
+          return started(result);
+        };
         return limiter.run(work, request);
       },
       hasSpace(running, unread) {

@@ -3,7 +3,7 @@
 import { TimeoutError } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
-import { giveUpOn } from '../wait/give-up.js';
+import { giveUpOn, type Own } from '../wait/give-up.js';
 import type { Starting } from './start.js';
 
 /** The second argument of a function that a limiter runs. */
@@ -66,7 +66,7 @@ function callWithin<T>(
 ): T | PromiseLike<T> {
   if (runTimeout < Infinity) return callFor(runTimeout, fn, permit, signal, label);
   // The signal of a `select` case ends only waits, and this wait is over.
-  return fn(permit, signal === undefined || '_own' in signal ? unbounded : { signal });
+  return fn(permit, signal === undefined || (signal as Partial<Own>)._own ? unbounded : { signal });
 }
 
 async function callFor<T>(
