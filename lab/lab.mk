@@ -29,7 +29,7 @@ $(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
 	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
 	  echo "The runtimes cannot be installed; their rows will be missing."
 
-lab: setup ## measure beside the peers, build a page; 6 to 9 minutes
+lab: setup ## measure beside the peers, build a page; 6 to 13 minutes
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
@@ -62,7 +62,7 @@ lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
 
 ruby-if-possible:
-	@$(MAKE) --silent ruby || echo "The published document's Ruby library cannot be installed; its figures will be missing."
+	@$(MAKE) --silent ruby 2>/dev/null || echo "The published document's Ruby library cannot be installed; its figures will be missing."
 
 ruby: lab/.tools/ruby/installed ## install Ruby and the published document's library, for the table lock
 

@@ -210,6 +210,10 @@ async function measure(work: Work, display: Display, signal: AbortSignal): Promi
   const { measuring } = work;
   const isTerminal = process.stdout.isTTY === true;
   const name = nameOf(work);
+  if (signal.aborted) {
+    display.skip(`${name}: not started`);
+    return;
+  }
   let startedAt = performance.now();
   const elapsed = () => describeDuration(performance.now() - startedAt);
   try {
