@@ -40,6 +40,7 @@ const groups = {
     page('Find deadlocks', 'docs/diagnostics.md'),
   ],
   'How-to': [
+    page('A rate-limited crawler', 'docs/how-to/crawler.md'),
     page('Retry failed calls', 'docs/how-to/retry.md'),
     page('Choosing limits', 'docs/how-to/choosing-limits.md'),
     page('Graceful shutdown', 'docs/how-to/graceful-shutdown.md'),

@@ -49,8 +49,8 @@ const guides = [
   .filter(existsSync)
   .flatMap((file) => examplesOf(file));
 const examples = [...sources, ...guides];
-/** Programs that tests of their own run: `graceful-shutdown.node.test.ts`, `guide-tests.node.test.ts`. */
-const programFences = ['ts server', 'ts vitest', 'ts node:test'];
+/** Programs that tests of their own run: `graceful-shutdown`, `crawler` and `guide-tests`. */
+const programFences = ['ts server', 'ts crawler', 'ts vitest', 'ts node:test'];
 const programs = filesIn(join(root, 'docs/how-to'), '.md').flatMap((file) =>
   programFences.flatMap((fence) => examplesOf(file, fence)),
 );

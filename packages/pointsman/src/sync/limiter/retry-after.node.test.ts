@@ -1,5 +1,5 @@
 /**
- * Runs the recipe of docs/sync/rate-limiting.md, unchanged, against a server that answers 429.
+ * Runs the recipe of docs/how-to/retry.md, unchanged, against a server that answers 429.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
@@ -18,11 +18,14 @@ interface Recipe {
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The recipe without the stand-in for the service at its end. */
+/** The recipe without the stand-in for the service and without its output. */
 async function recipe(): Promise<Recipe> {
-  const guide = readFileSync(pathOf('../../../../../docs/sync/rate-limiting.md'), 'utf8');
-  const [, code = ''] =
-    /### Retry-After[\s\S]*?```ts\n([\s\S]*?)\/\/ A stand-in for/.exec(guide) ?? [];
+  const guide = readFileSync(pathOf('../../../../../docs/how-to/retry.md'), 'utf8');
+  const [, block = ''] = /### Keep the place[\s\S]*?```ts\n([\s\S]*?)```/.exec(guide) ?? [];
+  const code = block.replace(
+    /\/\/ A stand-in for[\s\S]*?\n\n|^const response = .*\n|^console\.log.*\n/gm,
+    '',
+  );
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-recipe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const outfile = join(folder, 'recipe.mjs');
