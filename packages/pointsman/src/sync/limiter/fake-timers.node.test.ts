@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import FakeTimers from '@sinonjs/fake-timers';
-import { build } from 'esbuild';
+import { buildSync } from 'esbuild';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Limiter } from '../index.js';
 
@@ -253,7 +253,8 @@ test('runAllTimersAsync', async () => {
 test('node:test', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-fake-timers-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  await build({
+  // Synchronous, as it leaves no service process behind that could keep the run from ending.
+  buildSync({
     entryPoints: [fileURLToPath(new URL('../index.ts', import.meta.url))],
     outfile: join(folder, 'pointsman.mjs'),
     bundle: true,
@@ -307,7 +308,10 @@ test('node:test', { timeout: 60_000 }, async () => {
     `,
   );
   const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
-  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', program], { env });
+  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', program], {
+    env,
+    timeout: 50_000,
+  });
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(`${output}${errors}`).toMatch(/# pass 4\n# fail 0/);
 });
