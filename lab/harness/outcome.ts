@@ -4,8 +4,17 @@
  * The results file and the report both come from here, so they cannot disagree. Invariant: computed from the table's
  * description and the journal alone; the same journal gives the same outcome.
  */
-import { max, mean, median, min } from 'simple-statistics';
-import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
+import { max, mean, min } from 'simple-statistics';
+import type { GroupRound, JournalContent } from './journal.js';
+import {
+  failureIn,
+  foundSamplesOf,
+  medianOf,
+  type Runs,
+  runsOf,
+  samplesOf,
+  valuesOf,
+} from './runs.js';
 import {
   bestOf,
   type Estimate,
@@ -408,48 +417,4 @@ export function noteOf({ ok, note, subject, idleShare }: SubjectOutcome): string
       ? `uses ${Math.round(idleShare * 100)} % of a core while it is idle`
       : '';
   return [note, ok ? subject.note : '', idle].filter(Boolean).join('; ');
-}
-
-type Runs = ReadonlyMap<number, SubjectRound>;
-
-function runsOf(rounds: readonly GroupRound[], name: string | undefined, control = false): Runs {
-  return new Map(
-    rounds.flatMap(({ round, subjects }) => {
-      const run = subjects.findLast(
-        (candidate) =>
-          candidate.subject === name && (!candidate.ok || candidate.control === control),
-      );
-      return run ? [[round, run] as const] : [];
-    }),
-  );
-}
-
-function failureIn(runs: Runs): SubjectRound | undefined {
-  return [...runs.values()].find((run) => !run.ok);
-}
-
-function samplesOf(runs: Runs, measure: string): Map<number, Turns> {
-  return new Map(
-    [...runs].flatMap(([round, run]) => {
-      const samples = run.samples[measure];
-      return samples && samples.length > 0 ? [[round, samples] as const] : [];
-    }),
-  );
-}
-
-function foundSamplesOf(runs: Runs, measure: string): Map<number, readonly number[]> {
-  const found = samplesOf(runs, measure);
-  return new Map(
-    [...found].map(([round, samples]) => [round, samples.filter((sample) => sample !== null)]),
-  );
-}
-
-function medianOf(runs: Runs, measure: string): number | null {
-  const values = valuesOf(runs, measure);
-  return values.length === 0 ? null : median(values);
-}
-
-/** The median of each round. */
-function valuesOf(runs: Runs, measure: string): number[] {
-  return [...samplesOf(runs, measure).values()].flatMap((samples) => middle(samples) ?? []);
 }
