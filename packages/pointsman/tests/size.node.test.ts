@@ -14,7 +14,7 @@ import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
-const entryBudget = 17_100;
+const entryBudget = 17_130;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
@@ -29,7 +29,7 @@ const budgetsAlone: Readonly<Record<string, number>> = {
   KeyedRwLock: 4_240,
   RwLock: 3_760,
   Condition: 4_925,
-  Limiter: 9_530,
+  Limiter: 9_555,
   Channel: 4_265,
   Broadcast: 3_955,
   Watch: 3_545,
