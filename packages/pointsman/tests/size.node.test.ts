@@ -14,7 +14,7 @@ import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
-const entryBudget = 17_100;
+const entryBudget = 17_130;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
@@ -24,12 +24,12 @@ const redisBudget = 30_660;
 const budgetsAlone: Readonly<Record<string, number>> = {
   Semaphore: 3_880,
   Mutex: 4_435,
-  KeyedSemaphore: 4_315,
+  KeyedSemaphore: 4_320,
   KeyedMutex: 5_445,
-  KeyedRwLock: 4_220,
+  KeyedRwLock: 4_240,
   RwLock: 3_760,
   Condition: 4_925,
-  Limiter: 9_530,
+  Limiter: 9_555,
   Channel: 4_265,
   Broadcast: 3_955,
   Watch: 3_545,
