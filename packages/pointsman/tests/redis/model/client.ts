@@ -11,7 +11,7 @@ import type {
   Message,
   Operation,
   Reply,
-} from '../../../src/redis/protocol/protocol.js';
+} from '../../../src/shared/protocol/protocol.js';
 import { Violation } from './rules.js';
 
 /** The length of a lease and a step of the clock, in the model's milliseconds. */
