@@ -40,11 +40,12 @@ export function describeQuery(
 } {
   const held = new Map<string, { keys: string[]; session: string; id: string; token: number }>();
   // The server has no order; the keys of a guard are sorted.
-  for (const [key, value] of [...locks].sort()) {
-    const [id, token] = value.split(' ') as [string, string];
-    const lock = held.get(id) ?? { keys: [], session: sessionOf(id), id, token: Number(token) };
-    lock.keys.push(key);
-    held.set(id, lock);
+  for (const [key, holds] of [...locks].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const { id, token } of holds) {
+      const lock = held.get(id) ?? { keys: [], session: sessionOf(id), id, token };
+      lock.keys.push(key);
+      held.set(id, lock);
+    }
   }
   const waiting: WaitingLock[] = [];
   const behind = local.filter(({ id }) => id === undefined || !held.has(id));

@@ -193,8 +193,8 @@ const mutants: Mutant[] = [
   {
     name: 'serves only the waiters of the first freed key',
     file: 'apply',
-    from: 'locks.delete(key);\n    this.#freed.push(...keys);',
-    to: 'locks.delete(key);\n    this.#freed.push(...keys.slice(0, 1));',
+    from: 'locks.delete(key);\n    }\n    this.#freed.push(...keys);',
+    to: 'locks.delete(key);\n    }\n    this.#freed.push(...keys.slice(0, 1));',
     setup: 'overlapping sets',
     finds: /keys that are free/,
   },
@@ -217,7 +217,7 @@ const mutants: Mutant[] = [
   {
     name: 'keeps the locks of ended sessions',
     file: 'apply',
-    from: 'this.#free(sorted(byRequest).map((name) => byRequest.get(name) as string));',
+    from: 'this.#free(id, [key]);',
     to: '',
     setup: 'leases that end',
     finds: /which has ended/,
@@ -353,7 +353,7 @@ const mutants: Mutant[] = [
   {
     name: 'serves no waiter after a lock is taken by force',
     file: 'apply',
-    from: 'this.#free(taken);',
+    from: 'this.#free(id, taken);',
     to: 'for (const key of taken) this.#state.locks.delete(key);',
     setup: 'a lock that is taken by force',
     finds: /keys that are free/,

@@ -57,9 +57,11 @@ export interface Setup {
   readonly alarmed?: readonly number[];
 }
 
-const copyOf = ({ clock, locks, sessions, requests, guard }: State): State => ({
+const copyOf = ({ clock, locks, shares, limits, sessions, requests, guard }: State): State => ({
   clock,
   locks: new Map(locks),
+  shares: new Map(shares),
+  limits: new Map(limits),
   sessions: new Map(sessions),
   requests: new Map(requests),
   guard,
