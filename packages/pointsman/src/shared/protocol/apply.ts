@@ -421,7 +421,9 @@ class BatchExecution {
     }
     // Earlier requests may have been removed, and a holder may have ended without a release.
     this.#freed.push(...keys.filter((key) => !locks.has(key)));
-    const ends = (blockers ?? []).map((session) => this.#state.sessions.get(session)?.expires as number);
+    const ends = (blockers ?? []).map(
+      (session) => this.#state.sessions.get(session)?.expires as number,
+    );
     if (this.#guarded()) ends.push(this.#state.guard as number);
     return { name: 'queued', left: Math.min(...ends) - this.#clock.time };
   }

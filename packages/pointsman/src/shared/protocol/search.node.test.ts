@@ -9,8 +9,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
-import { search } from '../../../tests/redis/model/search.js';
 import type { Wish } from '../../../tests/redis/model/client.js';
+import { search } from '../../../tests/redis/model/search.js';
 import type { Setup } from '../../../tests/redis/model/world.js';
 
 const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);

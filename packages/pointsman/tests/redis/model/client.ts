@@ -278,10 +278,7 @@ export class Client {
     this.join = 'again';
     this.lease = 0;
     this.#send(
-      [
-        { name: 'leave', session: before },
-        ...asked.map((claim) => this.#claim(claim)),
-      ],
+      [{ name: 'leave', session: before }, ...asked.map((claim) => this.#claim(claim))],
       now,
     );
   }

@@ -386,7 +386,9 @@ export function stepsFrom(world: World): Step[] {
 }
 
 const heldIn = (state: State): string[] =>
-  holdsIn(state).map(({ key, id, weight }) => `${key}${id}${weight}`).sort();
+  holdsIn(state)
+    .map(({ key, id, weight }) => `${key}${id}${weight}`)
+    .sort();
 
 /** Equal for states with the same possible futures. */
 export function signature(world: World): string {
