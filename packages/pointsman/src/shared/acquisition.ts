@@ -31,12 +31,12 @@ interface Terms {
   readonly owner?: unknown;
   readonly wait?: boolean;
   readonly maxHold?: number | undefined;
-  readonly guard?: RedisGuard;
+  readonly guard?: SharedGuard;
 }
 
-const NO_GUARDS: readonly RedisGuard[] = [];
+const NO_GUARDS: readonly SharedGuard[] = [];
 
-type Resolve = (guard: RedisGuard | undefined | PromiseLike<never>) => void;
+type Resolve = (guard: SharedGuard | undefined | PromiseLike<never>) => void;
 
 export class Acquisition {
   readonly keys: readonly string[];
@@ -50,7 +50,7 @@ export class Acquisition {
   /** The guards of the lock that have not been released. */
   guards = NO_GUARDS;
   /** The guard that gets the lock again after a wait at a condition. */
-  readonly #resumed: RedisGuard | undefined;
+  readonly #resumed: SharedGuard | undefined;
   readonly #metrics: Metrics;
   readonly #resolve: Resolve;
   readonly #requestedAt = performance.now();
@@ -100,7 +100,7 @@ export class Acquisition {
     this.#stopListening?.();
     if (this.maxHold !== undefined) this.#limitHold(this.maxHold);
     let guard = this.#resumed;
-    if (guard === undefined) guard = new RedisGuard(this, this.keys, token);
+    if (guard === undefined) guard = new SharedGuard(this, this.keys, token);
     else guard._resume(this, token);
     this.guards = [guard];
     this.#resolve(guard);
@@ -124,10 +124,10 @@ export class Acquisition {
    * Creates another guard, for an owner that locks some of the keys again. Throws if the lock is lost, so that the owner
    * learns of it instead of getting a later lock.
    */
-  share(keys: readonly string[]): RedisGuard {
-    const first = this.guards[0] as RedisGuard;
+  share(keys: readonly string[]): SharedGuard {
+    const first = this.guards[0] as SharedGuard;
     first.assertValid();
-    const guard = new RedisGuard(this, keys, first.token);
+    const guard = new SharedGuard(this, keys, first.token);
     this.guards = [...this.guards, guard];
     return guard;
   }
@@ -170,7 +170,7 @@ export class Acquisition {
     this.lose(error);
   }
 
-  release(guard: RedisGuard): Promise<void> {
+  release(guard: SharedGuard): Promise<void> {
     const { state, guards } = this;
     if (state !== 'held' || !guards.includes(guard)) return Promise.resolve();
     if (guards.length > 1) {
@@ -198,7 +198,7 @@ export class Acquisition {
 }
 
 /**
- * A lock on all of its {@link keys}, as {@link RedisMutex.lock} grants it.
+ * A lock on all of its {@link keys}, as {@link SharedMutex.lock} grants it.
  *
  * It is renewed automatically until it is released, by {@link release} or at the end of an `await using` block. It is
  * lost if the server cannot be reached or this process is suspended for a whole lease, if the server loses its data, if
@@ -207,7 +207,7 @@ export class Acquisition {
  * A task that was suspended itself learns of the loss only when it continues. Check the {@link token} wherever an effect
  * must not happen twice.
  */
-export class RedisGuard {
+export class SharedGuard {
   /** The locked keys, sorted, without duplicates. */
   readonly keys: readonly string[];
   #token: number;
@@ -268,7 +268,7 @@ export class RedisGuard {
    * @throws {LockLostError} if the lock is lost, has been released, or is in doubt, for example after the machine slept.
    */
   assertValid(): void {
-    if (!(this instanceof RedisGuard)) throw detached('assertValid');
+    if (!(this instanceof SharedGuard)) throw detached('assertValid');
     if (this.valid) return;
     if (this.#lost !== undefined) throw this.#lost;
     const why = this.released
@@ -286,7 +286,7 @@ export class RedisGuard {
    * @throws {LockLostError} if the lock is lost or released by then.
    */
   async extend(): Promise<void> {
-    if (!(this instanceof RedisGuard)) throw detached('extend');
+    if (!(this instanceof SharedGuard)) throw detached('extend');
     const { state, queue } = this.#acquisition;
     if (state === 'held') await queue.session.renew().catch(() => {});
     this.assertValid();

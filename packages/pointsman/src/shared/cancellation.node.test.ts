@@ -5,14 +5,14 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { soon, untilHeld, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
-import { type RedisMutex, TimeoutError } from './index.js';
+import { type SharedMutex, TimeoutError } from './index.js';
 
 const scene = useServer();
 const reason = new Error('enough');
 
 /** Expects that nothing is left of the cancelled request, that the key is free, and that closing leaves nothing. */
-async function expectNoTrace(signal: AbortSignal | undefined, ...mutexes: RedisMutex[]) {
-  const [mutex] = mutexes as [RedisMutex];
+async function expectNoTrace(signal: AbortSignal | undefined, ...mutexes: SharedMutex[]) {
+  const [mutex] = mutexes as [SharedMutex];
   await untilHeld(mutex);
   for (const each of mutexes) {
     const guard = await each.lock(['k', 'l'], { timeout: 4_000 });
@@ -26,7 +26,7 @@ async function expectNoTrace(signal: AbortSignal | undefined, ...mutexes: RedisM
 }
 
 /** Waits until the server has granted or queued a request whose reply has not arrived. */
-async function untilTaken(observer: RedisMutex) {
+async function untilTaken(observer: SharedMutex) {
   await expect.poll(async () => (await observer.query()).held.length, soon).toBe(1);
 }
 

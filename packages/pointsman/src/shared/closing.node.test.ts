@@ -14,8 +14,8 @@ import { asyncDispose } from '../sync/dispose.js';
 import {
   ClosedError,
   LockLostError,
-  type RedisGuard,
-  type RedisMutex,
+  type SharedGuard,
+  type SharedMutex,
   TimeoutError,
 } from './index.js';
 
@@ -24,18 +24,17 @@ const scene = useServer();
 describe.each(ways)('$handler, $mode', (way) => {
   test('waiting and later requests reject with the reason', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [held, guard] = [await mutex.lock('a'), await mutex.lock('c')];
     await other.lock('b');
     const { signal } = held;
     const parked = watch(mutex.condition('c').wait(guard));
     const waiters = [watch(mutex.lock('a')), watch(mutex.lock('b'))];
     await untilWaiting(other, way.mode === 'local' ? 2 : 3);
-    expect([mutex.closed, child.closed]).toEqual([false, false]);
+    expect(mutex.closed).toBe(false);
 
     const reason = { why: 'going home' };
     const closed = mutex.close(reason);
-    expect([mutex.closed, child.closed]).toEqual([true, true]);
+    expect(mutex.closed).toBe(true);
     expect(mutex.close(new Error('too late'))).toBe(closed);
     await closed;
     for (const waiter of [...waiters, parked]) expect(waiter.reason).toBe(reason);
@@ -44,18 +43,10 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(() => held.assertValid()).toThrow(LockLostError);
     expect(held).toMatchObject({ valid: false, released: false });
     await held.release();
-    for (const each of [mutex, child]) {
-      await expect(each.lock('a')).rejects.toBe(reason);
-      await expect(each.tryLock('a')).rejects.toBe(reason);
-      await expect(each.query()).rejects.toBe(reason);
-      await expect(each.condition('c').notify()).rejects.toBe(reason);
-    }
-    try {
-      mutex.withNamespace('more');
-      expect.unreachable();
-    } catch (error) {
-      expect(error).toBe(reason);
-    }
+    await expect(mutex.lock('a')).rejects.toBe(reason);
+    await expect(mutex.tryLock('a')).rejects.toBe(reason);
+    await expect(mutex.query()).rejects.toBe(reason);
+    await expect(mutex.condition('c').notify()).rejects.toBe(reason);
   });
 
   test('null is a reason, undefined is not', async () => {
@@ -125,31 +116,27 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.closed).toBe(true);
   });
 
-  test('counts its waiting requests and those of its child mutexes', async () => {
+  test('counts its waiting requests', async () => {
     const mutex = await scene.process(way);
-    const child = mutex.withNamespace(`${scene.namespace}-child`);
-    expect([mutex.waiting, child.waiting]).toEqual([0, 0]);
-    const guards = [await mutex.lock('a'), await child.lock('a'), await mutex.lock('c')] as const;
+    expect(mutex.waiting).toBe(0);
+    const guards = [await mutex.lock('a'), await mutex.lock('c')] as const;
     const controller = new AbortController();
     const waiters = [
       watch(mutex.lock('a')),
       watch(mutex.lock('a', { signal: controller.signal })),
-      watch(child.lock('a')),
-      watch(mutex.condition('c').wait(guards[2])),
+      watch(mutex.condition('c').wait(guards[1])),
     ];
-    expect([mutex.waiting, child.waiting]).toEqual([4, 1]);
+    expect(mutex.waiting).toBe(3);
     await untilParked(mutex);
     expect(await mutex.tryLock('a')).toBeUndefined();
     await expect(mutex.lock('a', { timeout: 0 })).rejects.toThrow(TimeoutError);
     await expect(mutex.lock('a', { signal: unusable() })).rejects.toThrow('no listener');
-    expect(mutex.waiting).toBe(4);
-    controller.abort();
     expect(mutex.waiting).toBe(3);
+    controller.abort();
+    expect(mutex.waiting).toBe(2);
     await guards[0].release();
-    await guards[1].release();
-    for (const waiter of [waiters[0], waiters[2]])
-      await (await (waiter as Outcome<RedisGuard>).promise).release();
-    expect([mutex.waiting, child.waiting]).toEqual([1, 0]);
+    await (await (waiters[0] as Outcome<SharedGuard>).promise).release();
+    expect(mutex.waiting).toBe(1);
     await mutex.close();
     expect(mutex.waiting).toBe(0);
   });
@@ -157,8 +144,7 @@ describe.each(ways)('$handler, $mode', (way) => {
   test('drain resolves when nothing is held and no request waits, and changes nothing', async () => {
     const mutex = await scene.process(way);
     await mutex.drain({ timeout: 0 });
-    const child = mutex.withNamespace(`${scene.namespace}-child`);
-    const [guard, other] = [await mutex.lock('a'), await child.lock('a')];
+    const [guard, other] = [await mutex.lock('a'), await mutex.lock('b')];
     const waiter = mutex.run('a', () => 'served');
     const drained = watch(mutex.drain());
     await expect(mutex.drain({ timeout: 0 })).rejects.toEqual(
@@ -209,37 +195,27 @@ describe.each(ways)('$handler, $mode', (way) => {
 
   test('shutdown refuses new requests, serves the queue and closes', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.withNamespace(`${scene.namespace}-child`);
-    const [guard, inner, foreign] = [
-      await mutex.lock('a'),
-      await child.lock('a'),
-      await other.lock('b'),
-    ];
+    const [guard, foreign] = [await mutex.lock('a'), await other.lock('b')];
     const served: string[] = [];
     const waiters = [
       mutex.run('a', () => served.push('a')),
       mutex.run('b', () => served.push('b')),
-      child.run('a', () => served.push('child')),
     ];
     await untilWaiting(other, way.mode === 'local' ? 1 : 2);
     const down = watch(mutex.shutdown());
-    expect([mutex.closed, child.closed]).toEqual([true, true]);
-    for (const each of [mutex, child]) {
-      await expect(each.lock('z')).rejects.toEqual(new ClosedError('the mutex is closed'));
-      await expect(each.tryLock('z')).rejects.toThrow(ClosedError);
-      expect(() => each.withNamespace('z')).toThrow(ClosedError);
-    }
+    expect(mutex.closed).toBe(true);
+    await expect(mutex.lock('z')).rejects.toEqual(new ClosedError('the mutex is closed'));
+    await expect(mutex.tryLock('z')).rejects.toThrow(ClosedError);
     await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 active, 3 waiting'),
+      new TimeoutError('timed out after 1 ms: 1 active, 2 waiting'),
     );
     await expect(mutex.shutdown({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
     expect(guard.valid).toBe(true);
     expect((await mutex.query()).held.length).toBeGreaterThan(0);
     await guard.release();
     await foreign.release();
-    await inner.release();
     await Promise.all(waiters);
-    expect(served.sort()).toEqual(['a', 'b', 'child']);
+    expect(served.sort()).toEqual(['a', 'b']);
     await down.promise;
     await expect(mutex.query()).rejects.toThrow(ClosedError);
     await mutex.shutdown();
@@ -315,14 +291,14 @@ function unusable(): AbortSignal {
   return signal;
 }
 
-const isOver = (mutex: RedisMutex): Promise<boolean> =>
+const isOver = (mutex: SharedMutex): Promise<boolean> =>
   mutex.query().then(
     () => false,
     (error) => error instanceof ClosedError,
   );
 
 /** Waits until a request is parked at a condition. */
-async function untilParked(mutex: RedisMutex): Promise<void> {
+async function untilParked(mutex: SharedMutex): Promise<void> {
   await expect
     .poll(async () => (await mutex.query()).waiting.filter((each) => each.condition).length, soon)
     .toBe(1);
@@ -331,7 +307,7 @@ async function untilParked(mutex: RedisMutex): Promise<void> {
 test('a method called without its object rejects or throws, and says so', async () => {
   const mutex = await scene.process();
   const guard = await mutex.lock('a');
-  const { drain, shutdown, close, query, forceUnlock, withNamespace, wrap, condition } = mutex;
+  const { drain, shutdown, close, query, forceUnlock, wrap, condition } = mutex;
   const { wait, notify, notifyAll } = mutex.condition('c');
   const { extend, assertValid } = guard;
   const error = (method: string) => new TypeError(`${method} must be called on its object`);
@@ -339,7 +315,7 @@ test('a method called without its object rejects or throws, and says so', async 
   for (const [method, call] of Object.entries(calls)) {
     await expect((call as () => Promise<unknown>)()).rejects.toEqual(error(method));
   }
-  for (const [method, call] of Object.entries({ withNamespace, wrap, condition, assertValid })) {
+  for (const [method, call] of Object.entries({ wrap, condition, assertValid })) {
     expect(() => (call as () => unknown)(), method).toThrow(error(method));
   }
   await guard.release();

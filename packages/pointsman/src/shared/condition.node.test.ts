@@ -9,12 +9,12 @@ import {
   watch,
   ways,
 } from '../../tests/redis/scene.js';
-import { ClosedError, LockLostError, type RedisMutex } from './index.js';
+import { ClosedError, LockLostError, type SharedMutex } from './index.js';
 
 const scene = useServer();
 
 /** Waits until this many requests are parked at the condition. */
-async function untilParked(mutex: RedisMutex, name: string, count: number) {
+async function untilParked(mutex: SharedMutex, name: string, count: number) {
   const parked = async () =>
     (await mutex.query()).waiting.filter(({ condition }) => condition === name).length;
   await expect.poll(parked, soon).toBe(count);
@@ -73,7 +73,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await a.query();
     const items: number[] = [];
     const taken: number[] = [];
-    const consume = async (mutex: RedisMutex, count: number) => {
+    const consume = async (mutex: SharedMutex, count: number) => {
       for (let i = 0; i < count; i++) {
         await mutex.run('items', async (guard) => {
           while (items.length === 0) await mutex.condition('not-empty').wait(guard);
@@ -81,7 +81,7 @@ describe.each(ways)('$handler, $mode', (way) => {
         });
       }
     };
-    const produce = async (mutex: RedisMutex, from: number, count: number) => {
+    const produce = async (mutex: SharedMutex, from: number, count: number) => {
       for (let i = from; i < from + count; i++) {
         await mutex.run('items', async () => {
           items.push(i);

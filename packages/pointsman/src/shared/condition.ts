@@ -9,12 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, detached, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
-import { Acquisition, RedisGuard } from './acquisition.js';
+import { Acquisition, SharedGuard } from './acquisition.js';
 import type { Metrics } from './metrics.js';
 import type { StrictQueue } from './strict.js';
 
 /** A condition variable. Holders of different locks of the namespace can share it by its name. */
-export class RedisCondition {
+export class SharedCondition {
   readonly name: string;
   readonly #strict: () => StrictQueue;
   readonly #metrics: Metrics;
@@ -40,10 +40,11 @@ export class RedisCondition {
    * @example
    * ```ts
    * import { Redis } from 'ioredis';
-   * import { RedisMutex } from 'pointsman/redis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedMutex } from 'pointsman/shared';
    *
    * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
-   * const mutex = new RedisMutex(client);
+   * const mutex = new SharedMutex(redis(client));
    * const jobs: string[] = [];
    * const notEmpty = mutex.condition('not-empty');
    *
@@ -60,9 +61,9 @@ export class RedisCondition {
    * client.disconnect();
    * ```
    */
-  async wait(guard: RedisGuard, options: WaitOptions = {}): Promise<boolean> {
-    if (!(this instanceof RedisCondition)) throw detached('wait');
-    const before = guard instanceof RedisGuard ? guard._acquisition : undefined;
+  async wait(guard: SharedGuard, options: WaitOptions = {}): Promise<boolean> {
+    if (!(this instanceof SharedCondition)) throw detached('wait');
+    const before = guard instanceof SharedGuard ? guard._acquisition : undefined;
     const strict = before && this.#strict();
     if (before === undefined || strict?.session !== before.queue.session) {
       throw invalid('guard', guard, 'a guard of this mutex');
@@ -138,14 +139,14 @@ export class RedisCondition {
    * the lock that the waiters use; otherwise they may check the state before your change is visible.
    */
   async notify(count = 1): Promise<number> {
-    if (!(this instanceof RedisCondition)) throw detached('notify');
+    if (!(this instanceof SharedCondition)) throw detached('notify');
     checkInteger('count', count, 1, 2 ** 31 - 1);
     return this.#strict().session.number({ name: 'notify', condition: this.name, count });
   }
 
   /** Wakes all waiters. Resolves to their number. */
   async notifyAll(): Promise<number> {
-    if (!(this instanceof RedisCondition)) throw detached('notifyAll');
+    if (!(this instanceof SharedCondition)) throw detached('notifyAll');
     return this.notify(2 ** 31 - 1);
   }
 }

@@ -1,4 +1,4 @@
-/** The errors of `pointsman/redis` beside those that it shares with `pointsman`. */
+/** The errors of `pointsman/shared` beside those that it shares with `pointsman`. */
 
 /**
  * A lock is lost or in doubt: its lease ended before it could be renewed, it was held for longer than `maxHold`, or the
@@ -9,20 +9,20 @@ export class LockLostError extends Error {
 }
 
 /**
- * The server cannot be used: it refuses writes, it is too old, or it could not be reached for as long as a lease.
- * Nothing is held. `cause` is the error of the client library.
+ * The store cannot be used: its server refuses writes, is too old, or could not be reached for as long as a lease.
+ * Nothing is held. `cause` is the error of the server or of the client library.
  */
-export class RedisLockError extends Error {
-  override readonly name = 'RedisLockError';
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
 }
 
-/** The prefix of a mutex's error messages: its name, if it has one. */
+/** The prefix of error messages: the name of the process, if it was given one. */
 export const labelOf = (name: string | undefined): string =>
   name === undefined ? '' : `${name}: `;
 
 /** The error with which a request is refused after an error of the server or of the client library. */
-export function refusalOf(error: unknown, label: string): RedisLockError {
-  if (error instanceof RedisLockError) return error;
+export function refusalOf(error: unknown, label: string): StoreError {
+  if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new RedisLockError(`${label}the server cannot be used: ${message}`, { cause: error });
+  return new StoreError(`${label}the server cannot be used: ${message}`, { cause: error });
 }

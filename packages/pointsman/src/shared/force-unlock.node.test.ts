@@ -9,11 +9,11 @@ import {
   watch,
   ways,
 } from '../../tests/redis/scene.js';
-import { ClosedError, LockLostError, type RedisGuard } from './index.js';
+import { ClosedError, LockLostError, type SharedGuard } from './index.js';
 
 const scene = useServer();
 
-function expectTaken(guard: RedisGuard) {
+function expectTaken(guard: SharedGuard) {
   expect(guard).toMatchObject({ valid: false, released: false });
   expect(guard.signal.reason).toBeInstanceOf(LockLostError);
   expect(guard.signal.reason.message).toMatch(/taken by forceUnlock/);
@@ -76,7 +76,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
   test('the abort listener of the holder may lock the same keys', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock(['k', 'l']);
-    const again = new Promise<RedisGuard>((resolve) => {
+    const again = new Promise<SharedGuard>((resolve) => {
       guard.signal.addEventListener('abort', () => resolve(mutex.lock(['k', 'l'])));
     });
     await mutex.forceUnlock('k');

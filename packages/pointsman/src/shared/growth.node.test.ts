@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { handlers, soon, untilHeld, useServer, ways } from '../../tests/redis/scene.js';
-import type { RedisMutex } from './index.js';
+import type { SharedMutex } from './index.js';
 
 const scene = useServer();
 const reason = new Error('enough');
@@ -11,7 +11,7 @@ const timers = () =>
   process.getActiveResourcesInfo().filter((resource) => /Timeout|Immediate/.test(resource)).length;
 
 /** Locks random keys; cancels every third request. */
-async function attempt(mutex: RedisMutex, n: number): Promise<void> {
+async function attempt(mutex: SharedMutex, n: number): Promise<void> {
   const controller = new AbortController();
   const keys = n % 4 ? `key-${(n * 7919) % 500}` : [`key-${n % 500}`, `key-${(n * 31) % 500}`];
   const locked = mutex.lock(keys, { signal: controller.signal, timeout: 60_000 });

@@ -1,117 +1,67 @@
 /** The public types. */
-import { Cluster, Redis } from 'ioredis';
-import ioredis5 from 'ioredis-5';
-import {
-  createClient,
-  createClientPool,
-  createCluster,
-  createSentinel,
-  type RedisClientType,
-  type RedisClusterType,
-} from 'redis';
-import * as redis5 from 'redis-5';
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
   ClosedError,
   type Durations,
-  fencedSet,
   type HeldLock,
   type LockKeysOptions,
   LockLostError,
-  type RedisClient,
-  type RedisCondition,
-  type RedisGuard,
-  RedisLockError,
-  RedisMutex,
-  type RedisMutexMetrics,
-  type RedisMutexOptions,
   type ReentrancyError,
+  type SharedCondition,
+  type SharedGuard,
+  SharedMutex,
+  type SharedMutexMetrics,
+  type SharedMutexOptions,
+  type Store,
+  StoreError,
+  type StoreOptions,
   TimeoutError,
   type TryLockKeysOptions,
   type WaitingLock,
   type WaitOptions,
 } from './index.js';
 
-declare const mutex: RedisMutex;
-declare const guard: RedisGuard;
-declare const condition: RedisCondition;
+declare const store: Store;
+declare const mutex: SharedMutex;
+declare const guard: SharedGuard;
+declare const condition: SharedCondition;
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'ClosedError'
     | 'LockLostError'
     | 'ReentrancyError'
-    | 'RedisLockError'
-    | 'RedisMutex'
+    | 'StoreError'
+    | 'SharedMutex'
     | 'TimeoutError'
-    | 'fencedSet'
   >();
-});
-
-describe('clients', () => {
-  test('of both libraries, with all options', () => {
-    const clients: RedisClient[] = [
-      new Redis({ lazyConnect: true }),
-      new Redis({ lazyConnect: true, protocol: 3, replyMapping: 'resp3' }),
-      new Cluster([]),
-      new ioredis5.default({ lazyConnect: true }),
-      new ioredis5.default.Cluster([]),
-      createClient(),
-      createClient({ RESP: 2, modules: {}, scripts: {}, functions: {} }),
-      createClient().withTypeMapping({ 36: Buffer }),
-      createCluster({ rootNodes: [] }),
-      createClientPool(),
-      createSentinel({ name: 'x', sentinelRootNodes: [] }),
-      redis5.createClientPool(),
-      redis5.createSentinel({ name: 'x', sentinelRootNodes: [] }),
-      redis5.createClient(),
-      redis5.createClient({ RESP: 3 }),
-      redis5.createCluster({ rootNodes: [] }),
-    ];
-    for (const client of clients) {
-      new RedisMutex(client);
-      void fencedSet(client, 'key', 'value', 1);
-    }
-    expectTypeOf<RedisClientType>().toExtend<RedisClient>();
-    expectTypeOf<RedisClusterType>().toExtend<RedisClient>();
-    expectTypeOf<redis5.RedisClientType>().toExtend<RedisClient>();
-    expectTypeOf<redis5.RedisClientType<redis5.RedisModules>>().toExtend<RedisClient>();
-  });
-
-  test('and nothing else', () => {
-    // @ts-expect-error
-    new RedisMutex('redis://localhost');
-    // @ts-expect-error
-    new RedisMutex({});
-    // @ts-expect-error
-    new RedisMutex(Redis);
-    // @ts-expect-error
-    new RedisMutex(new Redis().pipeline());
-    // @ts-expect-error
-    new RedisMutex(new Map());
-    // @ts-expect-error
-    new RedisMutex({ url: 'redis://localhost' });
-    // @ts-expect-error
-    void fencedSet('redis://localhost', 'key', 'value', 1);
-  });
 });
 
 describe('options', () => {
   test('of the mutex', () => {
-    expectTypeOf<RedisMutexOptions>().toEqualTypeOf<{
-      readonly namespace?: string | undefined;
-      readonly ttl?: number | undefined;
-      readonly handler?: 'script' | 'pure' | undefined;
+    expectTypeOf<SharedMutexOptions>().toEqualTypeOf<{
       readonly mode?: 'local' | 'strict' | undefined;
       readonly name?: string | undefined;
     }>();
-    new RedisMutex(new Redis({ lazyConnect: true }));
-    new RedisMutex(createClient(), { ttl: undefined, mode: 'strict' });
+    new SharedMutex(store);
+    new SharedMutex(store, { mode: 'strict', name: undefined });
     // @ts-expect-error
-    new RedisMutex(createClient(), { mode: 'fair' });
+    new SharedMutex(store, { mode: 'fair' });
     // @ts-expect-error
-    new RedisMutex();
+    new SharedMutex(store, { ttl: 1_000 });
+    // @ts-expect-error
+    new SharedMutex({});
+    // @ts-expect-error
+    new SharedMutex();
+  });
+
+  test('of every store', () => {
+    expectTypeOf<StoreOptions>().toEqualTypeOf<{
+      readonly namespace?: string | undefined;
+      readonly ttl?: number | undefined;
+      readonly name?: string | undefined;
+    }>();
   });
 
   test('of each request', () => {
@@ -136,8 +86,8 @@ describe('options', () => {
 describe('locks', () => {
   test('take one key or a list that may be read-only', () => {
     expectTypeOf(mutex.lock).parameter(0).toEqualTypeOf<string | readonly string[]>();
-    expectTypeOf(mutex.lock).returns.toEqualTypeOf<Promise<RedisGuard>>();
-    expectTypeOf(mutex.tryLock).returns.toEqualTypeOf<Promise<RedisGuard | undefined>>();
+    expectTypeOf(mutex.lock).returns.toEqualTypeOf<Promise<SharedGuard>>();
+    expectTypeOf(mutex.tryLock).returns.toEqualTypeOf<Promise<SharedGuard | undefined>>();
     void mutex.lock(['a', 'b'] as const);
     // @ts-expect-error
     void mutex.lock(1);
@@ -162,7 +112,7 @@ describe('locks', () => {
   });
 
   test('a guard is read-only, and disposable', () => {
-    expectTypeOf<keyof RedisGuard>().toEqualTypeOf<
+    expectTypeOf<keyof SharedGuard>().toEqualTypeOf<
       | 'assertValid'
       | 'extend'
       | 'keys'
@@ -189,14 +139,20 @@ describe('locks', () => {
   });
 });
 
-test('a mutex is disposable, and has child mutexes', () => {
+test('a mutex is disposable', () => {
   expectTypeOf(mutex).toExtend<AsyncDisposable>();
-  expectTypeOf(mutex.withNamespace('other')).toEqualTypeOf<RedisMutex>();
   expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
   expectTypeOf(mutex.close).parameter(0).toBeUnknown();
   expectTypeOf(mutex.closed).toBeBoolean();
-  expectTypeOf(mutex.namespace).toBeString();
-  expectTypeOf(mutex.ttl).toBeNumber();
+});
+
+test('a store is disposable, and has child stores', () => {
+  expectTypeOf(store).toExtend<AsyncDisposable>();
+  expectTypeOf(store.withNamespace('other')).toEqualTypeOf<Store>();
+  expectTypeOf(store.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(store.close).parameter(0).toBeUnknown();
+  expectTypeOf(store.namespace).toBeString();
+  expectTypeOf(store.ttl).toBeNumber();
 });
 
 test('forceUnlock resolves to the locks that were taken', () => {
@@ -222,12 +178,12 @@ test('query and metrics', () => {
     readonly id: string | undefined;
     readonly condition: string | undefined;
   }>();
-  expectTypeOf(mutex.metrics).toEqualTypeOf<RedisMutexMetrics>();
-  expectTypeOf<RedisMutexMetrics['wait']>().toEqualTypeOf<Durations>();
+  expectTypeOf(mutex.metrics).toEqualTypeOf<SharedMutexMetrics>();
+  expectTypeOf<SharedMutexMetrics['wait']>().toEqualTypeOf<Durations>();
 });
 
 test('conditions', () => {
-  expectTypeOf(mutex.condition('c')).toEqualTypeOf<RedisCondition>();
+  expectTypeOf(mutex.condition('c')).toEqualTypeOf<SharedCondition>();
   expectTypeOf(condition.name).toBeString();
   expectTypeOf(condition.wait(guard, { timeout: 1, signal: guard.signal })).toEqualTypeOf<
     Promise<boolean>
@@ -238,23 +194,13 @@ test('conditions', () => {
   expectTypeOf(condition.notifyAll()).toEqualTypeOf<Promise<number>>();
 });
 
-test('fencedSet takes a guard or its token', () => {
-  const client = createClient();
-  expectTypeOf(fencedSet(client, 'key', 'value', guard)).toEqualTypeOf<Promise<boolean>>();
-  expectTypeOf(fencedSet(client, 'key', 1, 1)).toEqualTypeOf<Promise<boolean>>();
-  // @ts-expect-error
-  void fencedSet(client, 'key', {}, 1);
-  // @ts-expect-error
-  void fencedSet(client, 'key', 'value');
-});
-
 test('errors are distinguished by name and by class', () => {
   expectTypeOf<LockLostError['name']>().toEqualTypeOf<'LockLostError'>();
-  expectTypeOf<RedisLockError['name']>().toEqualTypeOf<'RedisLockError'>();
+  expectTypeOf<StoreError['name']>().toEqualTypeOf<'StoreError'>();
   expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();
   expectTypeOf<ClosedError['name']>().toEqualTypeOf<string>();
   expectTypeOf<ReentrancyError['owner']>().toBeUnknown();
-  for (const kind of [LockLostError, RedisLockError, TimeoutError, ClosedError]) {
+  for (const kind of [LockLostError, StoreError, TimeoutError, ClosedError]) {
     expectTypeOf(new kind('message')).toExtend<Error>();
   }
 });

@@ -8,7 +8,8 @@ import { nextMacrotask } from '@pointsman/spec';
 import { Redis } from 'ioredis';
 import { createClient, createClientPool, createSentinel } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fencedSet, RedisMutex } from './index.js';
+import { fencedSet, redis } from '../redis/index.js';
+import { SharedMutex } from './index.js';
 
 type Expected = typeof TypeError | typeof RangeError;
 interface Argument {
@@ -149,36 +150,38 @@ beforeEach(() => {
 const client = () => new Redis({ port: (server.address() as AddressInfo).port, lazyConnect: true });
 const never = () => expect.unreachable('fn was called');
 
-async function expectNothingSent(mutex: RedisMutex) {
+async function expectNothingSent(mutex: SharedMutex) {
   await nextMacrotask();
   expect(mutex.metrics).toMatchObject({ batches: 0, grants: 0, wait: { count: 0 } });
   expect(connections).toBe(0);
 }
 
-describe('new RedisMutex', () => {
+const name: Argument = {
+  name: 'name',
+  expectation: /non-empty, well-formed string without spaces and slashes/,
+  wrongType: [...things, '', 'a b', 'a/b', '\n', '\udfff'],
+};
+
+describe('redis', () => {
   const handler: Argument = {
     name: 'handler',
     expectation: /'script' or 'pure'/,
     wrongType: [...things, '', 'lua'],
   };
-  const name: Argument = {
-    name: 'name',
-    expectation: /non-empty, well-formed string without spaces and slashes/,
-    wrongType: [...things, '', 'a b', 'a/b', '\n', '\udfff'],
-  };
 
-  test.each([namespace, ttl, handler, mode, name])('refuses a bad $name', (argument) => {
+  test.each([namespace, ttl, handler, name])('refuses a bad $name', (argument) => {
     for (const [value, expected] of cases(argument)) {
-      const error = thrownBy(() => new RedisMutex(client(), { [argument.name]: value } as object));
+      const error = thrownBy(() => redis(client(), { [argument.name]: value } as object));
       expectRefusal(error, argument, value, expected);
     }
   });
 
-  test('refuses bad options', () => {
+  test('refuses bad and unknown options', () => {
     for (const [value, expected] of cases(options)) {
-      const error = thrownBy(() => new RedisMutex(client(), value as object));
+      const error = thrownBy(() => redis(client(), value as object));
       expectRefusal(error, options, value, expected);
     }
+    expect(() => redis(client(), { mode: 'local' } as never)).toThrow(/^options has "mode"/);
   });
 
   test('refuses objects that are not clients', () => {
@@ -189,7 +192,7 @@ describe('new RedisMutex', () => {
     };
     for (const [value, expected] of cases(argument)) {
       expectRefusal(
-        thrownBy(() => new RedisMutex(value as never)),
+        thrownBy(() => redis(value as never)),
         argument,
         value,
         expected,
@@ -198,21 +201,73 @@ describe('new RedisMutex', () => {
   });
 
   test('accepts clients that are not connected yet', () => {
-    expect(() => new RedisMutex(client())).not.toThrow();
-    expect(() => new RedisMutex(createClient())).not.toThrow();
-    expect(() => new RedisMutex(createClientPool())).not.toThrow();
+    expect(() => redis(client())).not.toThrow();
+    expect(() => redis(createClient())).not.toThrow();
+    expect(() => redis(createClientPool())).not.toThrow();
     const sentinelRootNodes = [{ host: '127.0.0.1', port: 1 }];
-    expect(() => new RedisMutex(createSentinel({ name: 'x', sentinelRootNodes }))).not.toThrow();
+    expect(() => redis(createSentinel({ name: 'x', sentinelRootNodes }))).not.toThrow();
   });
 
   test('treats undefined as an option that is not given', () => {
-    const none = { namespace: undefined, ttl: undefined, handler: undefined, mode: undefined };
-    const mutex = new RedisMutex(client(), { ...none, name: undefined });
-    expect(mutex).toMatchObject({ namespace: 'pointsman', ttl: 5_000 });
+    const none = { namespace: undefined, ttl: undefined, handler: undefined, name: undefined };
+    expect(redis(client(), none)).toMatchObject({ namespace: 'pointsman', ttl: 5_000 });
   });
 });
 
-type Call = (mutex: RedisMutex, keys: never, options?: never) => Promise<unknown>;
+test('withNamespace refuses a bad namespace', () => {
+  const store = redis(client());
+  for (const [value, expected] of cases(namespace)) {
+    expectRefusal(
+      thrownBy(() => store.withNamespace(value as never)),
+      namespace,
+      value,
+      expected,
+    );
+  }
+  expect(thrownBy(() => store.withNamespace(undefined as never))).toBeInstanceOf(TypeError);
+});
+
+const newMutex = () => new SharedMutex(redis(client()));
+
+describe('new SharedMutex', () => {
+  test.each([mode, name])('refuses a bad $name', (argument) => {
+    for (const [value, expected] of cases(argument)) {
+      const given = { [argument.name]: value } as object;
+      const error = thrownBy(() => new SharedMutex(redis(client()), given));
+      expectRefusal(error, argument, value, expected);
+    }
+  });
+
+  test('refuses bad options', () => {
+    for (const [value, expected] of cases(options)) {
+      const error = thrownBy(() => new SharedMutex(redis(client()), value as object));
+      expectRefusal(error, options, value, expected);
+    }
+  });
+
+  test('refuses objects that are not stores', () => {
+    const argument: Argument = {
+      name: 'store',
+      expectation: /a store, such as redis\(\) of 'pointsman\/redis' returns/,
+      wrongType: [undefined, 'redis://localhost', client(), redis, ...things],
+    };
+    for (const [value, expected] of cases(argument)) {
+      expectRefusal(
+        thrownBy(() => new SharedMutex(value as never)),
+        argument,
+        value,
+        expected,
+      );
+    }
+  });
+
+  test('treats undefined as an option that is not given', () => {
+    const store = redis(client());
+    expect(() => new SharedMutex(store, { mode: undefined, name: undefined })).not.toThrow();
+  });
+});
+
+type Call = (mutex: SharedMutex, keys: never, options?: never) => Promise<unknown>;
 const calls: Record<string, Call> = {
   lock: (mutex, ...given) => mutex.lock(...given),
   tryLock: (mutex, ...given) => mutex.tryLock(...given),
@@ -225,7 +280,7 @@ const calls: Record<string, Call> = {
 
 describe.each(Object.entries(calls))('%s', (name, call) => {
   test.each([keys, countOfKeys])('refuses bad $name', async (argument) => {
-    const mutex = new RedisMutex(client());
+    const mutex = newMutex();
     for (const [value, expected] of cases(argument)) {
       // A function computes the keys.
       if (typeof value === 'function') continue;
@@ -236,7 +291,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
 
   const waits = name === 'tryLock' ? [] : [timeout, signal];
   test.each([maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
-    const mutex = new RedisMutex(client());
+    const mutex = newMutex();
     for (const [value, expected] of cases(argument)) {
       const given = { [argument.name]: value } as never;
       const error = await reasonOf(call(mutex, 'k' as never, given));
@@ -246,7 +301,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
   });
 
   test('refuses bad options', async () => {
-    const mutex = new RedisMutex(client());
+    const mutex = newMutex();
     for (const [value, expected] of cases(options)) {
       const error = await reasonOf(call(mutex, 'k' as never, value as never));
       expectRefusal(error, options, value, expected);
@@ -256,7 +311,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
 });
 
 test.each(Object.entries(calls))('%s refuses unknown options', async (name, call) => {
-  const mutex = new RedisMutex(client());
+  const mutex = newMutex();
   const unknown = ['timeOut', 'wait', ...(name === 'tryLock' ? ['timeout', 'signal'] : [])];
   for (const option of unknown) {
     const error = await reasonOf(call(mutex, 'k' as never, { [option]: undefined } as never));
@@ -269,13 +324,15 @@ test.each(Object.entries(calls))('%s refuses unknown options', async (name, call
 });
 
 test('wrap refuses bad options at once, and the mutex unknown options by name', () => {
-  const mutex = new RedisMutex(client());
+  const mutex = newMutex();
   expect(() => mutex.wrap('k', never, { priority: 1 } as never)).toThrow(/^options has "priority"/);
-  expect(() => new RedisMutex(client(), { timeout: 1 } as never)).toThrow(/^options has "timeout"/);
+  expect(() => new SharedMutex(redis(client()), { timeout: 1 } as never)).toThrow(
+    /^options has "timeout"/,
+  );
 });
 
 test('run and wrap refuse a value that is not a function, wrap at once', async () => {
-  const mutex = new RedisMutex(client());
+  const mutex = newMutex();
   for (const [value, expected] of cases(fn)) {
     expectRefusal(await reasonOf(mutex.run('k', value as never)), fn, value, expected);
     expectRefusal(
@@ -298,7 +355,7 @@ test('run and wrap refuse a value that is not a function, wrap at once', async (
 });
 
 test('a call rejects with the error of the function that computes its keys', async () => {
-  const mutex = new RedisMutex(client());
+  const mutex = newMutex();
   const error = new Error('mine');
   const wrapped = mutex.wrap(() => {
     throw error;
@@ -307,22 +364,8 @@ test('a call rejects with the error of the function that computes its keys', asy
   await expectNothingSent(mutex);
 });
 
-test('withNamespace refuses a bad namespace', async () => {
-  const mutex = new RedisMutex(client());
-  for (const [value, expected] of cases(namespace)) {
-    expectRefusal(
-      thrownBy(() => mutex.withNamespace(value as never)),
-      namespace,
-      value,
-      expected,
-    );
-  }
-  expect(thrownBy(() => mutex.withNamespace(undefined as never))).toBeInstanceOf(TypeError);
-  await expectNothingSent(mutex);
-});
-
 test('a condition refuses a bad name, guard and count', async () => {
-  const mutex = new RedisMutex(client());
+  const mutex = newMutex();
   const name: Argument = {
     name: 'name',
     expectation: /non-empty, well-formed string/,
@@ -358,7 +401,7 @@ test('a condition refuses a bad name, guard and count', async () => {
 });
 
 test('fencedSet refuses a bad client, key, value and fence', async () => {
-  const redis = client();
+  const target = client();
   const set = (...given: unknown[]) =>
     reasonOf(fencedSet(...(given as Parameters<typeof fencedSet>)));
   const key: Argument = {
@@ -378,13 +421,13 @@ test('fencedSet refuses a bad client, key, value and fence', async () => {
     outOfRange: [0, -1, 0.5, Number.NaN, 2 ** 53],
   };
   for (const [bad, expected] of cases(key)) {
-    expectRefusal(await set(redis, bad, 'v', 1), key, bad, expected);
+    expectRefusal(await set(target, bad, 'v', 1), key, bad, expected);
   }
   for (const [bad, expected] of cases(value)) {
-    expectRefusal(await set(redis, 'k', bad, 1), value, bad, expected);
+    expectRefusal(await set(target, 'k', bad, 1), value, bad, expected);
   }
   for (const [bad, expected] of cases(fence)) {
-    expectRefusal(await set(redis, 'k', 'v', bad), fence, bad, expected);
+    expectRefusal(await set(target, 'k', 'v', bad), fence, bad, expected);
   }
   for (const bad of [undefined, {}, 'redis://localhost']) {
     expect(await set(bad, 'k', 'v', 1)).toMatchObject({

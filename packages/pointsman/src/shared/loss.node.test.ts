@@ -14,17 +14,17 @@ import {
   watch,
   ways,
 } from '../../tests/redis/scene.js';
-import { LockLostError, type RedisGuard } from './index.js';
+import { LockLostError, type SharedGuard } from './index.js';
 
 const scene = useServer();
 
 /** Resolves when the guard is lost. */
-async function untilLost({ signal }: RedisGuard): Promise<void> {
+async function untilLost({ signal }: SharedGuard): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
-function expectLost(guard: RedisGuard) {
+function expectLost(guard: SharedGuard) {
   expect(guard.signal.aborted).toBe(true);
   expect(guard.signal.reason).toBeInstanceOf(LockLostError);
   expect(guard).toMatchObject({ valid: false, released: false });

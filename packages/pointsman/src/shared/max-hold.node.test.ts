@@ -8,11 +8,11 @@ import {
   useServer,
   watch,
 } from '../../tests/redis/scene.js';
-import { LockLostError, type RedisGuard } from './index.js';
+import { LockLostError, type SharedGuard } from './index.js';
 
 const scene = useServer();
 
-function expectTooLong(guard: RedisGuard) {
+function expectTooLong(guard: SharedGuard) {
   expect(guard).toMatchObject({ valid: false, released: false });
   expect(guard.signal.reason).toBeInstanceOf(LockLostError);
   expect(guard.signal.reason.message).toMatch(/held for longer than maxHold, \d+ ms$/);

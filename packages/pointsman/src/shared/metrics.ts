@@ -16,8 +16,8 @@ export interface Durations {
   readonly max: number;
 }
 
-/** Counters of a {@link RedisMutex} since its creation. */
-export interface RedisMutexMetrics {
+/** Counters of a {@link SharedMutex} since its creation. */
+export interface SharedMutexMetrics {
   /** From the request for a lock to its grant. */
   readonly wait: Durations;
   /** From the grant of a lock to its release. */
@@ -37,7 +37,7 @@ export interface RedisMutexMetrics {
 }
 
 /**
- * Counts the waiting requests and the held locks of a mutex, including those of its child mutexes.
+ * Counts the waiting requests and the held locks of a mutex.
  *
  * Invariant: a request counts as waiting from the call until it is granted or refused. Its lock counts as held from the
  * grant until it is lost or the server has acknowledged its release. The mutex never appears idle in between.
@@ -45,13 +45,11 @@ export interface RedisMutexMetrics {
 export class Activity {
   waiting = 0;
   held = 0;
-  parent: Activity | undefined;
   readonly #drains = new Set<() => void>();
 
   count(waiting: number, held: number): void {
     this.waiting += waiting;
     this.held += held;
-    this.parent?.count(waiting, held);
     if (this.#drains.size === 0 || this.waiting + this.held > 0) return;
     const drains = [...this.#drains];
     this.#drains.clear();
@@ -111,7 +109,7 @@ export class Metrics {
     this.#hold.record(Math.max(1, Math.round(milliseconds * 1e6)));
   }
 
-  snapshot(): RedisMutexMetrics {
+  snapshot(): SharedMutexMetrics {
     const { handOffs, grants, revocations, losses, batches, malformedMessages } = this;
     return {
       wait: durationsOf(this.#wait),

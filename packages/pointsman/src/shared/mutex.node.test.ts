@@ -1,14 +1,13 @@
 /** The methods of the mutex and of its guards, with both libraries, both handlers and both modes. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { soon, untilHeld, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
 import {
   ClosedError,
   LockLostError,
-  type RedisGuard,
-  RedisMutex,
   ReentrancyError,
+  type SharedGuard,
+  type SharedMutex,
   TimeoutError,
 } from './index.js';
 
@@ -55,7 +54,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await processes[0]?.query();
     let inside = 0;
     let count = 0;
-    const work = async (mutex: RedisMutex) => {
+    const work = async (mutex: SharedMutex) => {
       for (let i = 0; i < 5; i++) {
         await mutex.run(['a', `${i % 2}`], async (guard) => {
           expect(++inside).toBe(1);
@@ -87,7 +86,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 
   test('tryLock locks free keys, and otherwise changes nothing', async () => {
     const [here, elsewhere] = [await scene.process(way), await scene.process(way)];
-    const guard = (await here.tryLock(['a', 'b'])) as RedisGuard;
+    const guard = (await here.tryLock(['a', 'b'])) as SharedGuard;
     expect(guard).toMatchObject({ keys: ['a', 'b'], valid: true });
     expect(await here.tryLock('a')).toBeUndefined();
     expect(await elsewhere.tryLock(['b', 'c'])).toBeUndefined();
@@ -113,7 +112,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 
   test('run resolves to the result of the function and releases the lock', async () => {
     const mutex = await scene.process(way);
-    const guards: RedisGuard[] = [];
+    const guards: SharedGuard[] = [];
     const result = await mutex.run('a', async (guard) => {
       guards.push(guard);
       return `${guard.keys}`;
@@ -214,26 +213,6 @@ describe.each(ways)('$handler, $mode', (way) => {
     );
     expect(batches).toBeGreaterThan(0);
     expect(before.wait.count).toBe(0);
-  });
-
-  test('withNamespace has other keys, the same connections and the same options', async () => {
-    const mutex = await scene.process(way);
-    const other = mutex.withNamespace(`${scene.namespace}-other`);
-    expect(other).toMatchObject({ namespace: `${scene.namespace}-other`, ttl: mutex.ttl });
-    const guard = await mutex.lock('a');
-    const connected = String(await scene.server.command('CLIENT', 'LIST')).split('\n').length;
-    expect(await other.tryLock('a')).toMatchObject({ valid: true });
-    expect(String(await scene.server.command('CLIENT', 'LIST')).split('\n').length).toBe(connected);
-    await untilHeld(mutex, 'a');
-    await untilHeld(other, 'a');
-    await other.close();
-    expect(guard.valid).toBe(true);
-    await guard.release();
-    expect(await mutex.run('a', () => 'still open')).toBe('still open');
-    const second = mutex.withNamespace('second');
-    await second.lock('a');
-    await mutex.close();
-    await expect(second.lock('a')).rejects.toThrow(ClosedError);
   });
 
   test('close releases all locks and rejects all waiters', async () => {
@@ -363,48 +342,5 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(waiter.state).toBe('pending');
     await guard.release();
     expect((await waiter.promise).keys).toEqual(guard.keys);
-  });
-});
-
-describe('the client', () => {
-  const client = () => {
-    const redis = new Redis({ port: scene.server.port, keyPrefix: 'app:' });
-    onTestFinished(() => redis.disconnect());
-    return redis;
-  };
-
-  test('is neither used nor closed', async () => {
-    const redis = client();
-    await redis.set('x', '1');
-    const mutex = new RedisMutex(redis, { namespace: scene.namespace, ttl: 1_000 });
-    await mutex.lock('a');
-    await mutex.close();
-    expect(redis.status).toBe('ready');
-    expect(await redis.get('x')).toBe('1');
-  });
-
-  test('determines the prefix of all keys', async () => {
-    const mutex = new RedisMutex(client(), { namespace: scene.namespace, ttl: 1_000 });
-    onTestFinished(() => mutex.close());
-    const other = await scene.process();
-    await mutex.lock('a');
-    expect(await other.tryLock('a')).toMatchObject({ valid: true });
-    expect(await scene.server.command('KEYS', `app:{${scene.namespace}}:*`)).not.toEqual([]);
-  });
-
-  test('is not connected to before the mutex is used', async () => {
-    const redis = new Redis({ port: scene.server.port, lazyConnect: true });
-    onTestFinished(() => redis.disconnect());
-    const mutex = new RedisMutex(redis);
-    await mutex.close();
-    expect(redis.status).toBe('wait');
-    expect(mutex.metrics.batches).toBe(0);
-  });
-});
-
-describe('by default', () => {
-  test('a mutex has the namespace pointsman and a ttl of 5 seconds', () => {
-    const redis = new Redis({ lazyConnect: true });
-    expect(new RedisMutex(redis)).toMatchObject({ namespace: 'pointsman', ttl: 5_000 });
   });
 });

@@ -1,4 +1,4 @@
-/** The public class. Invariant: a mutex has one session with the server, created by the first request. */
+/** The mutex. Invariant: it has one session with the store, created by the first request. */
 
 import { randomUUID } from 'node:crypto';
 import { asyncDispose } from '../sync/dispose.js';
@@ -11,29 +11,24 @@ import {
   timedOut,
 } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { Acquisition, type RedisGuard } from './acquisition.js';
-import { RedisCondition } from './condition.js';
-import type { RedisClient } from './connection/client.js';
-import { connectionsOf } from './connection/clients.js';
-import { Connections } from './connections.js';
+import { Acquisition, type SharedGuard } from './acquisition.js';
+import { SharedCondition } from './condition.js';
 import { LockLostError, labelOf } from './errors.js';
-import { baseOf } from './handlers/handler.js';
-import { PureHandler } from './handlers/pure.js';
-import { ScriptHandler } from './handlers/script.js';
 import { LocalQueue } from './local/local-queue.js';
-import { Metrics, type RedisMutexMetrics } from './metrics.js';
+import { Metrics, type SharedMutexMetrics } from './metrics.js';
 import {
   checkLockOptions,
+  defaultName,
   type LockKeysOptions,
-  type RedisMutexOptions,
   readConditionName,
   readKeys,
   readMutexOptions,
-  readNamespace,
+  type SharedMutexOptions,
   type TryLockKeysOptions,
 } from './options.js';
 import { describeQuery, type HeldLock, type WaitingLock } from './query.js';
 import { Session } from './session/session.js';
+import { type BaseStore, checkStore, type Store } from './store.js';
 import { StrictQueue } from './strict.js';
 
 interface Queues {
@@ -43,7 +38,7 @@ interface Queues {
 }
 
 /**
- * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts, on Redis or Valkey.
+ * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts.
  *
  * - **All or nothing.** A request takes all of its keys in one step or waits for all of them, so locks over overlapping
  *   sets of keys never deadlock.
@@ -55,18 +50,19 @@ interface Queues {
  * - **No late grant.** A lock whose lease has ended is not granted, however long the reply took.
  *
  * A lock cannot stop a task that is suspended for longer than `ttl` between its last check of the guard and its next
- * effect. Only the fencing {@link RedisGuard.token | token} can, if the protected resource checks it.
+ * effect. Only the fencing {@link SharedGuard.token | token} can, if the protected resource checks it.
  *
- * The mutex opens two connections of its own on first use, with the settings of the given client. They keep the process
- * alive until {@link shutdown} or {@link close}.
+ * The mutex connects its store on first use. The connections keep the process alive until {@link shutdown} or
+ * {@link close}.
  *
  * @example
  * ```ts
  * import { Redis } from 'ioredis';
- * import { RedisMutex } from 'pointsman/redis';
+ * import { redis } from 'pointsman/redis';
+ * import { SharedMutex } from 'pointsman/shared';
  *
  * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
- * const mutex = new RedisMutex(client);
+ * const mutex = new SharedMutex(redis(client));
  * {
  *   await using guard = await mutex.lock(['account:1', 'account:2'], { timeout: 1_000 });
  *   console.log(guard.keys); // [ 'account:1', 'account:2' ]
@@ -76,45 +72,32 @@ interface Queues {
  * client.disconnect();
  * ```
  */
-export class RedisMutex {
-  readonly namespace: string;
-  readonly ttl: number;
-  readonly #connections: Connections;
-  readonly #ownsConnections: boolean;
-  readonly #options: RedisMutexOptions;
-  readonly #handler: 'script' | 'pure';
+export class SharedMutex {
+  readonly #store: BaseStore;
   readonly #mode: 'local' | 'strict';
   readonly #process: string;
   /** The prefix of error messages. */
   readonly #label: string;
   readonly #metrics = new Metrics();
   #queues: Queues | undefined;
-  readonly #children = new Set<RedisMutex>();
-  #parent: RedisMutex | undefined;
   /** The error for new requests: the reason of the first call that ended the mutex. */
   #refusal: { readonly reason: unknown } | undefined;
-  /** Resolves when all locks are released and the connections are closed. */
+  /** Resolves when all locks are released and the session has ended. */
   #closing: Promise<void> | undefined;
   /** Resolves when the first {@link shutdown} has closed the mutex, even if its caller gave up. */
   #ending: Promise<void> | undefined;
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, version 5 or later.
-   * The mutex never closes it. A pool or a sentinel must be connected.
-   * @throws {TypeError | RangeError} if the client or an option is invalid.
+   * @param store Such as `redis` of `pointsman/redis` returns. All mutexes of a namespace share its locks.
+   * @throws {TypeError} if the store or an option is invalid.
    */
-  constructor(client: RedisClient, options: RedisMutexOptions = {}) {
-    const { namespace, ttl, handler, mode, name } = readMutexOptions(options);
-    this.namespace = namespace;
-    this.ttl = ttl;
-    this.#handler = handler;
+  constructor(store: Store, options: SharedMutexOptions = {}) {
+    checkStore(store);
+    const { mode, name = store.name } = readMutexOptions(options);
+    this.#store = store;
     this.#mode = mode;
-    this.#process = `${name}-${randomUUID().slice(0, 8)}`;
-    this.#label = labelOf(options.name);
-    this.#options = options;
-    this.#ownsConnections = !(client instanceof Connections);
-    this.#connections =
-      client instanceof Connections ? client : new Connections(connectionsOf(client));
+    this.#process = `${name ?? defaultName()}-${randomUUID().slice(0, 8)}`;
+    this.#label = labelOf(name);
   }
 
   /**
@@ -124,7 +107,7 @@ export class RedisMutex {
    * Never throws. The promise rejects with
    * - the signal's reason or a `TimeoutError` if the wait is given up,
    * - the reason of {@link close}, by default a `ClosedError`,
-   * - a {@link RedisLockError} if the server refuses or cannot be reached for as long as `ttl`,
+   * - a {@link StoreError} if the server refuses or cannot be reached for as long as `ttl`,
    * - a `ReentrancyError` if `owner` holds one of the keys,
    * - a `TypeError` or `RangeError` if an argument is invalid.
    *
@@ -132,17 +115,17 @@ export class RedisMutex {
    * The lock is not reentrant: a task that requests a key that it holds waits forever, unless it passes an `owner`. With
    * `reentrant` as well, the owner gets another guard of its lock.
    */
-  lock(keys: string | readonly string[], options?: LockKeysOptions): Promise<RedisGuard> {
-    if (!(this instanceof RedisMutex)) return Promise.reject(detached('lock'));
-    return this.#enter(keys, options, true) as Promise<RedisGuard>;
+  lock(keys: string | readonly string[], options?: LockKeysOptions): Promise<SharedGuard> {
+    if (!(this instanceof SharedMutex)) return Promise.reject(detached('lock'));
+    return this.#enter(keys, options, true) as Promise<SharedGuard>;
   }
 
   /** Locks all of `keys` if they are free; otherwise resolves to `undefined`. Rejects like {@link lock}. */
   tryLock(
     keys: string | readonly string[],
     options?: TryLockKeysOptions,
-  ): Promise<RedisGuard | undefined> {
-    if (!(this instanceof RedisMutex)) return Promise.reject(detached('tryLock'));
+  ): Promise<SharedGuard | undefined> {
+    if (!(this instanceof SharedMutex)) return Promise.reject(detached('tryLock'));
     return this.#enter(keys, options, false);
   }
 
@@ -152,10 +135,10 @@ export class RedisMutex {
    */
   async run<T>(
     keys: string | readonly string[],
-    fn: (guard: RedisGuard) => T | PromiseLike<T>,
+    fn: (guard: SharedGuard) => T | PromiseLike<T>,
     options?: LockKeysOptions,
   ): Promise<T> {
-    if (!(this instanceof RedisMutex)) throw detached('run');
+    if (!(this instanceof SharedMutex)) throw detached('run');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
     const guard = await this.lock(keys, options);
     try {
@@ -171,10 +154,11 @@ export class RedisMutex {
    * @example
    * ```ts
    * import { createClient } from 'redis';
-   * import { RedisMutex } from 'pointsman/redis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedMutex } from 'pointsman/shared';
    *
    * const client = await createClient({ url: process.env.REDIS_URL ?? 'redis://localhost' }).connect();
-   * const mutex = new RedisMutex(client);
+   * const mutex = new SharedMutex(redis(client));
    * const greet = mutex.wrap((name: string) => `user:${name}`, async (name) => `hello ${name}`);
    * console.log(await greet('ann')); // hello ann
    * await mutex.close();
@@ -186,7 +170,7 @@ export class RedisMutex {
     fn: (...args: Arguments) => T | PromiseLike<T>,
     options?: LockKeysOptions,
   ): (...args: Arguments) => Promise<T> {
-    if (!(this instanceof RedisMutex)) throw detached('wrap');
+    if (!(this instanceof SharedMutex)) throw detached('wrap');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
     if (typeof keys !== 'function') readKeys(keys);
     if (options !== undefined) checkLockOptions(options);
@@ -195,27 +179,9 @@ export class RedisMutex {
   }
 
   /** Returns the condition variable with this name in this namespace. */
-  condition(name: string): RedisCondition {
-    if (!(this instanceof RedisMutex)) throw detached('condition');
-    return new RedisCondition(readConditionName(name), () => this.#open().strict, this.#metrics);
-  }
-
-  /**
-   * Creates a mutex of another namespace with the same options and connections. It is closed with this one.
-   *
-   * @throws {TypeError} if the namespace is invalid; the reason of {@link close} if this mutex is closed.
-   */
-  withNamespace(namespace: string): RedisMutex {
-    if (!(this instanceof RedisMutex)) throw detached('withNamespace');
-    this.#refuseIfClosed();
-    const mutex = new RedisMutex(this.#connections as never, {
-      ...this.#options,
-      namespace: readNamespace(namespace),
-    });
-    mutex.#parent = this;
-    mutex.#metrics.activity.parent = this.#metrics.activity;
-    this.#children.add(mutex);
-    return mutex;
+  condition(name: string): SharedCondition {
+    if (!(this instanceof SharedMutex)) throw detached('condition');
+    return new SharedCondition(readConditionName(name), () => this.#open().strict, this.#metrics);
   }
 
   /**
@@ -223,7 +189,7 @@ export class RedisMutex {
    * behind others of this process.
    */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    if (!(this instanceof RedisMutex)) throw detached('query');
+    if (!(this instanceof SharedMutex)) throw detached('query');
     const { session, local } = this.#open();
     const state = await session.query();
     return describeQuery(state, local.waiters);
@@ -235,10 +201,10 @@ export class RedisMutex {
    * in the mode `local` that includes the optional keys of its process.
    *
    * The holder's signal aborts with a {@link LockLostError} at the latest at the next heartbeat of its process. Until
-   * then two holders consider the lock theirs; only the {@link RedisGuard.token | token} distinguishes them.
+   * then two holders consider the lock theirs; only the {@link SharedGuard.token | token} distinguishes them.
    */
   async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
-    if (!(this instanceof RedisMutex)) throw detached('forceUnlock');
+    if (!(this instanceof SharedMutex)) throw detached('forceUnlock');
     const wanted = new Set(readKeys(keys));
     const { session } = this.#open();
     const { held } = describeQuery(await session.query(), []);
@@ -250,49 +216,50 @@ export class RedisMutex {
   }
 
   /** Counters since the mutex was created. */
-  get metrics(): RedisMutexMetrics {
+  get metrics(): SharedMutexMetrics {
     return this.#metrics.snapshot();
   }
 
-  /** The number of requests that wait for a lock or at a condition, including those of child mutexes ({@link withNamespace}). */
+  /** The number of requests that wait for a lock or at a condition. */
   get waiting(): number {
     return this.#metrics.activity.waiting;
   }
 
-  /** Whether {@link close} or {@link shutdown} has been called. */
+  /** Whether {@link close} or {@link shutdown} has been called, or the store is closed. */
   get closed(): boolean {
-    return this.#refusal !== undefined;
+    return this.#refusal !== undefined || this.#store.closed;
   }
 
   /**
-   * Resolves when this mutex and its child mutexes hold no lock and have no waiting request, and the server has
-   * acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
+   * Resolves when this mutex holds no lock and has no waiting request, and the server has acknowledged each release. A
+   * release that fails ends with its lease. New requests are still accepted.
    *
    * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
    * the signal.
    */
   async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof RedisMutex)) throw detached('drain');
+    if (!(this instanceof SharedMutex)) throw detached('drain');
     await this.#metrics.activity.drain(options, this.#label);
   }
 
   /**
-   * Shuts down gracefully, with all child mutexes: refuses new requests with a `ClosedError`, serves those that wait,
-   * awaits the release of every lock, and then closes the connections. Locks stay valid until they are released; until
+   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves those that wait, awaits the release of every
+   * lock, and then ends its session; the store disconnects if no other primitive uses it. Locks stay valid until they are released; until
    * then holders can notify conditions and wait at them. A request that waits at a condition is served by a notification
    * from any process.
    *
    * `timeout` and `signal` bound only the wait for the queue, and reject like those of {@link drain}. The mutex then
    * stays closed to new requests and continues to serve its queue; {@link close} rejects the requests that still wait.
-   * Closing the connections takes until the server replies, at most `ttl`. A second call waits in the same way.
+   * Ending the session takes until the server replies, at most `ttl`. A second call waits in the same way.
    *
    * @example
    * ```ts
    * import { Redis } from 'ioredis';
-   * import { RedisMutex } from 'pointsman/redis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedMutex } from 'pointsman/shared';
    *
    * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
-   * const mutex = new RedisMutex(client);
+   * const mutex = new SharedMutex(redis(client));
    * const runs = ['a', 'b'].map((name) => mutex.run('job', async () => name));
    * await mutex.shutdown({ timeout: 10_000 });
    * console.log(await Promise.all(runs)); // [ 'a', 'b' ]
@@ -301,7 +268,7 @@ export class RedisMutex {
    * ```
    */
   async shutdown(options: WaitOptions = {}): Promise<void> {
-    if (!(this instanceof RedisMutex)) throw detached('shutdown');
+    if (!(this instanceof SharedMutex)) throw detached('shutdown');
     checkWaitOptions(options);
     this.#refuse(this.#closedError());
     const { activity } = this.#metrics;
@@ -311,8 +278,8 @@ export class RedisMutex {
   }
 
   /**
-   * Closes at once, with all child mutexes: refuses new requests and rejects those that wait with `reason`, any value,
-   * by default a `ClosedError`. Releases all locks, because the connections that renew them are closed; the signals of
+   * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
+   * `ClosedError`. Releases all locks, because the session that renews them ends; the signals of
    * their guards abort with a {@link LockLostError} whose `cause` is the reason. Resolves when all this is done. A second
    * call does nothing and returns the promise of the first.
    *
@@ -320,7 +287,7 @@ export class RedisMutex {
    * the `ClosedError` of the shutdown.
    */
   close(reason?: unknown): Promise<void> {
-    if (!(this instanceof RedisMutex)) return Promise.reject(detached('close'));
+    if (!(this instanceof SharedMutex)) return Promise.reject(detached('close'));
     const given = reason === undefined ? this.#closedError() : reason;
     this.#refuse(given);
     return this.#close(given);
@@ -338,7 +305,6 @@ export class RedisMutex {
   /** Keeps the first reason. */
   #refuse(reason: unknown): void {
     this.#refusal ??= { reason };
-    for (const child of this.#children) child.#refuse(reason);
   }
 
   /** Closes once. Every call returns the promise of the first. */
@@ -355,25 +321,21 @@ export class RedisMutex {
   }
 
   async #end(reason: unknown): Promise<void> {
-    const ends = [...this.#children].map((child) => child.close(reason));
-    if (this.#queues !== undefined) {
-      const { session, local, strict } = this.#queues;
-      const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
-      const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
-      for (const acquisition of acquisitions()) acquisition.giveUp(reason);
-      for (const acquisition of acquisitions()) acquisition.takeAway(lost);
-      ends.push(session.close(reason));
-    }
-    await Promise.all(ends);
-    if (this.#parent !== undefined) this.#parent.#children.delete(this);
-    if (this.#ownsConnections) await this.#connections.close();
+    if (this.#queues === undefined) return;
+    const { session, local, strict } = this.#queues;
+    const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
+    const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
+    for (const acquisition of acquisitions()) acquisition.giveUp(reason);
+    for (const acquisition of acquisitions()) acquisition.takeAway(lost);
+    await session.close(reason);
+    this.#store.delete(this);
   }
 
   #enter(
     keys: unknown,
     options: LockKeysOptions | undefined,
     wait: boolean,
-  ): Promise<RedisGuard | undefined> {
+  ): Promise<SharedGuard | undefined> {
     return new Promise((resolve) => {
       const wanted = readKeys(keys);
       if (options === undefined) {
@@ -424,24 +386,16 @@ export class RedisMutex {
 
   #refuseIfClosed(): void {
     if (this.#refusal !== undefined) throw this.#refusal.reason;
+    this.#store.refuseIfClosed();
   }
 
-  /** Opens the session with the first call. Throws once the mutex is closing. */
+  /** Opens the session with the first call. Throws once the mutex is closing, or the store is closed before that. */
   #open(): Queues {
     if (this.#closing !== undefined) this.#refuseIfClosed();
     if (this.#queues === undefined) {
-      const { commands, factory } = this.#connections;
-      const base = baseOf(factory.keyPrefix, this.namespace);
-      const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
-      const session = new Session(
-        this.#connections,
-        new Handler(commands, base, factory),
-        base,
-        this.#process,
-        this.ttl,
-        this.#metrics,
-        this.#label,
-      );
+      this.#store.refuseIfClosed();
+      const session = new Session(this.#store, this.#process, this.#metrics, this.#label);
+      this.#store.add(this);
       const local = new LocalQueue(session, this.#metrics);
       this.#queues = { session, local, strict: new StrictQueue(session) };
     }

@@ -1,5 +1,5 @@
 /**
- * The options of a mutex and of its locks, and their checks.
+ * The options of stores, mutexes and locks, and their checks.
  *
  * Invariant: a request with bad input is refused before anything is sent or queued.
  */
@@ -8,9 +8,9 @@ import { hostname } from 'node:os';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
 
-/** Options for a {@link RedisMutex}. */
-export interface RedisMutexOptions {
-  /** Locks of different namespaces are independent. A non-empty string without braces. Default `pointsman`. */
+/** Options for a store. */
+export interface StoreOptions {
+  /** Stores of different namespaces are independent. A non-empty string without braces. Default `pointsman`. */
   readonly namespace?: string | undefined;
   /**
    * Milliseconds for which a lock outlives a process that has died or is suspended: an integer from 50 to 86400000, a
@@ -19,23 +19,24 @@ export interface RedisMutexOptions {
    */
   readonly ttl?: number | undefined;
   /**
-   * `script` runs a Lua script, in one round trip. `pure` uses WATCH and MULTI, in two round trips, and reads the whole
-   * namespace each time. Both may share a namespace. Default `script`.
-   */
-  readonly handler?: 'script' | 'pure' | undefined;
-  /**
-   * `local` hands a lock over among the tasks of this process without the server, while no other process waits, and for
-   * at most 5 ms longer. `strict` always goes through the server, FIFO among all processes. Default `local`.
-   */
-  readonly mode?: 'local' | 'strict' | undefined;
-  /**
    * The name of this process in `query()`, and the prefix of error messages. A non-empty string without spaces and
    * slashes. Default: host name and process id, in `query()` only.
    */
   readonly name?: string | undefined;
 }
 
-/** Options for {@link RedisMutex.tryLock}. */
+/** Options for a {@link SharedMutex}. */
+export interface SharedMutexOptions {
+  /**
+   * `local` hands a lock over among the tasks of this process without the server, while no other process waits, and for
+   * at most 5 ms longer. `strict` always goes through the server, FIFO among all processes. Default `local`.
+   */
+  readonly mode?: 'local' | 'strict' | undefined;
+  /** Replaces the `name` of the store for this mutex. */
+  readonly name?: string | undefined;
+}
+
+/** Options for {@link SharedMutex.tryLock}. */
 export interface TryLockKeysOptions {
   /**
    * The owner of the lock: any value but `undefined`, compared by identity. If it already holds one of the keys through
@@ -57,10 +58,10 @@ export interface TryLockKeysOptions {
   readonly maxHold?: number | undefined;
 }
 
-/** Options for {@link RedisMutex.lock}. */
+/** Options for {@link SharedMutex.lock}. */
 export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
 
-const mutexNames: readonly string[] = ['namespace', 'ttl', 'handler', 'mode', 'name'];
+const mutexNames: readonly string[] = ['mode', 'name'];
 const tryNames: readonly string[] = ['owner', 'reentrant', 'maxHold'];
 const lockNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
 
@@ -105,7 +106,11 @@ export function readKeys(keys: unknown): readonly string[] {
   return unique;
 }
 
-function readChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
+export function readChoice<T extends string>(
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+): T {
   if (!choices.includes(value as T)) {
     throw invalid(name, value, choices.map((choice) => `'${choice}'`).join(' or '));
   }
@@ -115,7 +120,7 @@ function readChoice<T extends string>(name: string, value: unknown, choices: rea
 /** A day. The rest of a lease plus the maximum lag of the namespace's time then fits into a platform timer. */
 const LONGEST_TTL = 86_400_000;
 
-const readTtl = (ttl: unknown): number => {
+export const readTtl = (ttl: unknown): number => {
   checkInteger('ttl', ttl, 50, LONGEST_TTL);
   return ttl as number;
 };
@@ -133,7 +138,7 @@ export const readNamespace = (namespace: unknown): string =>
     'a non-empty, well-formed string without braces',
   );
 
-const readProcessName = (name: unknown): string =>
+export const readProcessName = (name: unknown): string =>
   readText(
     'name',
     name,
@@ -144,22 +149,18 @@ const readProcessName = (name: unknown): string =>
 export const readConditionName = (name: unknown): string =>
   readText('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string');
 
+/** The name of a process that was given none. */
+export const defaultName = (): string => `${hostname()}:${process.pid}`;
+
 /** Checks the options of a mutex and applies the defaults. */
-export function readMutexOptions(options: RedisMutexOptions): {
-  namespace: string;
-  ttl: number;
-  handler: 'script' | 'pure';
+export function readMutexOptions(options: SharedMutexOptions): {
   mode: 'local' | 'strict';
-  name: string;
+  name: string | undefined;
 } {
   checkOptions(options, mutexNames);
-  const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
-  const { name = `${hostname()}:${process.pid}` } = options;
+  const { mode = 'local', name } = options;
   return {
-    namespace: readNamespace(namespace),
-    ttl: readTtl(ttl),
-    handler: readChoice('handler', handler, ['script', 'pure']),
     mode: readChoice('mode', mode, ['local', 'strict']),
-    name: readProcessName(name),
+    name: name === undefined ? undefined : readProcessName(name),
   };
 }

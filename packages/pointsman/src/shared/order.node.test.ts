@@ -11,13 +11,13 @@ import {
   watch,
   ways,
 } from '../../tests/redis/scene.js';
-import type { RedisGuard, RedisMutex } from './index.js';
+import type { SharedGuard, SharedMutex } from './index.js';
 
 const scene = useServer();
 
 /** Sends requests one after another, each after the server has queued the previous one. */
-async function queue(first: RedisMutex, requests: [RedisMutex, string | string[]][]) {
-  const waiters: Outcome<RedisGuard>[] = [];
+async function queue(first: SharedMutex, requests: [SharedMutex, string | string[]][]) {
+  const waiters: Outcome<SharedGuard>[] = [];
   for (const [mutex, keys] of requests) {
     waiters.push(watch(mutex.lock(keys)));
     await untilWaiting(first, waiters.length);
@@ -180,7 +180,7 @@ describe.each(handlers)('%s', (handler) => {
     let over = false;
     const spin = async (n: number) => {
       for (let i = 0; i < 20_000 && !over; i++) {
-        await (processes[n] as RedisMutex).run('k', () => {
+        await (processes[n] as SharedMutex).run('k', () => {
           (counts[n] as number)++;
         });
         over = Math.min(...counts) > 100;
@@ -260,7 +260,7 @@ describe.each(modes)('%s, with both handlers in one namespace', (mode) => {
     ];
     await a.query();
     let inside = 0;
-    const work = async (mutex: RedisMutex) => {
+    const work = async (mutex: SharedMutex) => {
       for (let i = 0; i < 20; i++) {
         await mutex.run(['k', `${i % 3}`], async () => {
           expect(++inside).toBe(1);

@@ -1,10 +1,10 @@
 /** `query` returns holders and waiters, of this process and of others, in order. */
 import { describe, expect, test } from 'vitest';
 import { everyWay, untilWaiting, useServer, watch } from '../../tests/redis/scene.js';
-import type { RedisMutex } from './index.js';
+import type { SharedMutex } from './index.js';
 
 const scene = useServer();
-const waitingKeys = async (mutex: RedisMutex) =>
+const waitingKeys = async (mutex: SharedMutex) =>
   (await mutex.query()).waiting.map(({ keys }) => keys.join(' '));
 
 describe.each(everyWay)('$handler, $mode', (way) => {

@@ -1,12 +1,12 @@
 /** Fencing tokens grow with each holder of a key, also across losses. */
 import { expect, test } from 'vitest';
 import { everyWay, short, useServer, ways } from '../../tests/redis/scene.js';
-import type { RedisMutex } from './index.js';
+import type { SharedMutex } from './index.js';
 
 const scene = useServer();
 
 /** The tokens of the next holders of a key, in order. */
-async function tokensOf(mutex: RedisMutex, times: number): Promise<number[]> {
+async function tokensOf(mutex: SharedMutex, times: number): Promise<number[]> {
   const tokens: number[] = [];
   const take = () => mutex.run(['k', 'l'], ({ token }) => tokens.push(token));
   await Promise.all(Array.from({ length: times }, take));
@@ -25,7 +25,7 @@ test.each(ways)('among the tasks of one process: $handler, $mode', async (way) =
 });
 
 test('between processes, handlers and modes', async () => {
-  const processes: RedisMutex[] = [];
+  const processes: SharedMutex[] = [];
   for (const way of everyWay) processes.push(await scene.process(way));
   const tokens: number[] = [];
   for (let i = 0; i < 5; i++) {
@@ -56,7 +56,7 @@ test.each(ways)('after FLUSHALL: $handler, $mode', async (way) => {
 });
 
 test('after a restart of the server without its data', async () => {
-  const mutexes: RedisMutex[] = [];
+  const mutexes: SharedMutex[] = [];
   for (const way of everyWay) mutexes.push(await scene.process({ ...way, ttl: short }));
   const tokens: number[] = [];
   for (const mutex of mutexes) tokens.push(...(await tokensOf(mutex, 5)));

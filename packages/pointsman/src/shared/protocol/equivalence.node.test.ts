@@ -9,12 +9,12 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Server, startServer } from '../../../tests/servers/server.js';
-import { connectionsOf } from '../connection/clients.js';
-import type { CommandConnection } from '../connection/connection.js';
-import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
-import { PureHandler } from '../handlers/pure.js';
-import { ScriptHandler } from '../handlers/script.js';
-import { load, store } from '../handlers/stored.js';
+import { connectionsOf } from '../../redis/connection/clients.js';
+import type { CommandConnection } from '../../redis/connection/connection.js';
+import { baseOf, channelOf, type Handler, keysOf } from '../../redis/handlers/handler.js';
+import { PureHandler } from '../../redis/handlers/pure.js';
+import { ScriptHandler } from '../../redis/handlers/script.js';
+import { load, store } from '../../redis/handlers/stored.js';
 import { apply } from './apply.js';
 import {
   type Batch,

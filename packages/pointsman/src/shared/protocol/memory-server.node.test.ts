@@ -1,15 +1,14 @@
 /** The real client over a server in memory: replies and messages that overtake each other, and waits that fail. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Network, Server } from '../../../tests/redis/model/memory.js';
-import { watch } from '../../../tests/redis/scene.js';
-import { Connections } from '../connections.js';
+import { type MutexOptions, watch } from '../../../tests/redis/scene.js';
+import { storeOver } from '../../redis/store.js';
 import { LockLostError } from '../errors.js';
-import type { RedisMutexOptions } from '../options.js';
-import { RedisMutex } from '../redis-mutex.js';
+import { SharedMutex } from '../mutex.js';
 import { processOf, sessionOf } from './protocol.js';
 import { signMessage } from './wire.js';
 
-vi.mock('../handlers/script.js', async () => {
+vi.mock('../../redis/handlers/script.js', async () => {
   const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
   return { ScriptHandler: MemoryHandler };
 });
@@ -25,13 +24,14 @@ afterEach(() => {
 });
 
 /** A mutex over a network of its own. */
-function connect(server: Server, name: string, options: RedisMutexOptions, delay = () => 1) {
+function connect(
+  server: Server,
+  name: string,
+  { mode, ...options }: MutexOptions,
+  delay = () => 1,
+) {
   const network = new Network(server, delay, () => 0.9);
-  const mutex = new RedisMutex(new Connections(network) as never, {
-    name,
-    namespace: 'n',
-    ...options,
-  });
+  const mutex = new SharedMutex(storeOver(network, { name, namespace: 'n', ...options }), { mode });
   return { network, mutex };
 }
 

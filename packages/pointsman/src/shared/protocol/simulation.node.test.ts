@@ -5,11 +5,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, test, vi } from 'vitest';
 import { Network, type Random, randomFrom, Server } from '../../../tests/redis/model/memory.js';
-import type { RedisGuard } from '../acquisition.js';
-import { Connections } from '../connections.js';
-import { RedisMutex } from '../redis-mutex.js';
+import { storeOver } from '../../redis/store.js';
+import type { SharedGuard } from '../acquisition.js';
+import { SharedMutex } from '../mutex.js';
+import type { Store } from '../store.js';
 
-vi.mock('../handlers/script.js', async () => {
+vi.mock('../../redis/handlers/script.js', async () => {
   const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
   return { ScriptHandler: MemoryHandler };
 });
@@ -60,11 +61,11 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
 
 /** Records the holders, and every violation of mutual exclusion and of the order of tokens. */
 class Judge {
-  readonly #inside = new Set<{ readonly guard: RedisGuard; readonly process: Participant }>();
+  readonly #inside = new Set<{ readonly guard: SharedGuard; readonly process: Participant }>();
   readonly #tokens = new Map<string, number>();
   readonly wrong: string[] = [];
 
-  enter(guard: RedisGuard, process: Participant): () => void {
+  enter(guard: SharedGuard, process: Participant): () => void {
     const entry = { guard, process };
     if (!guard.valid) return () => {};
     for (const other of this.#inside) {
@@ -87,9 +88,9 @@ class Judge {
 
 class Participant {
   readonly network: Network;
-  readonly connections: Connections;
-  readonly local: RedisMutex;
-  readonly strict: RedisMutex;
+  readonly store: Store;
+  readonly local: SharedMutex;
+  readonly strict: SharedMutex;
   dead = false;
   /** The number of running tasks. */
   busy = 0;
@@ -102,10 +103,9 @@ class Participant {
     readonly judge: Judge,
   ) {
     this.network = new Network(server, delay, random);
-    this.connections = new Connections(this.network);
-    const options = { name, ttl: TTL, namespace: 'n' };
-    this.local = new RedisMutex(this.connections as never, options);
-    this.strict = new RedisMutex(this.connections as never, { ...options, mode: 'strict' });
+    this.store = storeOver(this.network, { name, ttl: TTL, namespace: 'n' });
+    this.local = new SharedMutex(this.store);
+    this.strict = new SharedMutex(this.store, { mode: 'strict' });
   }
 
   async task(random: Random, rounds: number): Promise<void> {
@@ -131,8 +131,8 @@ class Participant {
   async #lock(
     random: Random,
     wanted: string[],
-    mutex: RedisMutex,
-  ): Promise<RedisGuard | undefined> {
+    mutex: SharedMutex,
+  ): Promise<SharedGuard | undefined> {
     const kind = random();
     if (kind < 0.1) return mutex.tryLock(wanted).catch(() => undefined);
     if (kind < 0.25) {

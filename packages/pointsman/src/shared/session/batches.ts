@@ -6,11 +6,10 @@
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
-import { ConnectionLostError } from '../connection/connection.js';
-import { type RedisLockError, refusalOf } from '../errors.js';
-import type { Handler } from '../handlers/handler.js';
+import { refusalOf, type StoreError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
 import type { Batch, Operation, Reply, Result } from '../protocol/protocol.js';
+import { ConnectionLostError } from '../store.js';
 import { type Moment, now } from './time.js';
 
 /** An operation without a reply. One of `done`, `failed` and `lost` is called once, unless `operation` returns undefined. */
@@ -19,7 +18,7 @@ export interface PendingOperation {
   operation(): Operation | undefined;
   done(result: Result, continuity: number): void;
   /** The server has refused the batch. */
-  failed(error: RedisLockError): void;
+  failed(error: StoreError): void;
   /** The session has ended before the reply. */
   lost(): void;
 }
@@ -32,14 +31,14 @@ export interface SentBatch {
 
 export interface Sender {
   readonly label: string;
-  readonly handler: Handler;
   readonly continuity: number;
   /** Whether batches may be sent. If not, the session calls `flush` when they may. */
   ready(): boolean;
   /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
+  exchange(batch: Batch): Promise<Reply>;
   received(reply: Reply, batch: SentBatch): void;
-  /** The server has forgotten what the handler had prepared. */
+  /** The server has forgotten what had been prepared. */
   unprepared(): void;
 }
 
@@ -125,7 +124,7 @@ export class BatchStream {
     const sent = { operations: pending, at: now(), continuity: this.#sender.continuity };
     this.#sent.push(sent);
     this.#metrics.batches++;
-    this.#sender.handler.exchange(batch).then(
+    this.#sender.exchange(batch).then(
       (reply) => {
         if (this.#answered(sent)) this.#sender.received(reply, sent);
       },

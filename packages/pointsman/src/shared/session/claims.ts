@@ -10,7 +10,7 @@
  */
 
 import type { Acquisition } from '../acquisition.js';
-import { LockLostError, type RedisLockError } from '../errors.js';
+import { LockLostError, type StoreError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
 import { type Grant, type Message, REVOCABLE } from '../protocol/protocol.js';
 import type { PendingOperation } from './batches.js';
@@ -104,7 +104,7 @@ export interface ClaimSession {
   readonly label: string;
   readonly ttl: number;
   readonly lease: Lease;
-  /** See `Connections.continuity`, for announcements of a loss. */
+  /** See `Link.continuity`, for announcements of a loss. */
   readonly continuity: number;
   send(operation: PendingOperation): void;
   renewSoon(): void;
@@ -343,7 +343,7 @@ export class Claims {
     claim.owner.lost(claim, new LockLostError(this.#session.label + reason));
   }
 
-  refuse(claim: Claim, error: RedisLockError): void {
+  refuse(claim: Claim, error: StoreError): void {
     if (claim.state !== 'requested') return;
     // The server may have granted it before it refused a later operation of the batch.
     void this.#unlock(claim.id, claim.wanted);

@@ -1,30 +1,21 @@
 /** Replies and messages of a session that overtake each other. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Acquisition } from '../acquisition.js';
-import type { Connections } from '../connections.js';
 import { Metrics } from '../metrics.js';
 import type { Batch, Reply, Result } from '../protocol/protocol.js';
 import { signMessage } from '../protocol/wire.js';
+import type { Link } from '../store.js';
 import { StrictQueue } from '../strict.js';
 import { Session } from './session.js';
 
 test('a reply that a grant has overtaken does not put the lock in doubt', async () => {
   const ttl = 60_000;
   let continuity = 0;
-  let listener: (text: string) => void = () => {};
-  const connections = {
-    factory: { database: 0 },
-    add() {},
-    delete() {},
-    unlisten() {},
-    continuity: () => continuity,
-    async listen(_: string, listen: (text: string) => void) {
-      listener = listen;
-    },
-  };
   const sent: { batch: Batch; answer(...results: Result[]): void }[] = [];
-  const handler = {
-    prepare: async () => {},
+  const link: Pick<Link, 'exchange' | 'listen' | 'continuity' | 'close'> = {
+    listen: async () => {},
+    continuity: () => continuity,
+    close: async () => {},
     exchange: (batch: Batch) =>
       new Promise<Reply>((resolve) => {
         const answer = (...results: Result[]) =>
@@ -32,15 +23,8 @@ test('a reply that a grant has overtaken does not put the lock in doubt', async 
         sent.push({ batch, answer });
       }),
   };
-  const session = new Session(
-    connections as unknown as Connections,
-    handler,
-    '{n}:',
-    'p',
-    ttl,
-    new Metrics(),
-    '',
-  );
+  const store = { ttl, connect: () => link as Link };
+  const session = new Session(store, 'p', new Metrics(), '');
   session.resume('run');
   const granted = vi.fn();
   const queue = new StrictQueue(session);
@@ -60,7 +44,7 @@ test('a reply that a grant has overtaken does not put the lock in doubt', async 
   continuity = 1;
   const id = queue.idOf(acquisition) as string;
   const grant = { id, token: 1, contended: false, extra: [] };
-  listener(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
+  session.receive(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
   expect(granted).toHaveBeenCalledOnce();
   expect(session.checkLease()).toBe(true);
   // Both were sent before a loss would have been announced to the process.

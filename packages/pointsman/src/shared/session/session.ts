@@ -10,19 +10,19 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { ConnectionLostError } from '../connection/connection.js';
-import type { ConnectionObserver, Connections } from '../connections.js';
 import { LockLostError, refusalOf } from '../errors.js';
-import { channelBaseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
 import type { Metrics } from '../metrics.js';
 import type { Batch, Join, Operation, Query, Reply, Result } from '../protocol/protocol.js';
 import { openMessage } from '../protocol/wire.js';
+import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
 import { BatchStream, type PendingOperation, type Sender, type SentBatch } from './batches.js';
 import { type ClaimSession, Claims } from './claims.js';
 import { Lease, NamespaceClock, now, OneShotTimer } from './time.js';
 
 /** Minimum milliseconds for connecting. */
 const CONNECT_PATIENCE = 1_000;
+/** The channel of announcements to all processes. */
+const EVERYONE = '';
 /** Operations that do not depend on the session that sends them. */
 const SESSION_INDEPENDENT: ReadonlySet<Operation['name']> = new Set([
   'query',
@@ -31,19 +31,13 @@ const SESSION_INDEPENDENT: ReadonlySet<Operation['name']> = new Set([
   'take',
 ]);
 
-export class Session implements ConnectionObserver, Sender, ClaimSession {
-  readonly handler: Handler;
+export class Session implements LinkObserver, Sender, ClaimSession {
   readonly ttl: number;
   readonly label: string;
   readonly lease = new Lease();
   readonly claims: Claims;
-  readonly key: string;
-  readonly #connections: Connections;
+  readonly #link: Link;
   readonly #process: string;
-  readonly #base: string;
-  /** For messages to this process, and for announcements of a loss. */
-  #ownChannel = '';
-  #commonChannel = '';
   readonly #metrics: Metrics;
   readonly #stream: BatchStream;
   #epoch = 0;
@@ -78,25 +72,18 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(
-    connections: Connections,
-    handler: Handler,
-    base: string,
+    store: Pick<BaseStore, 'ttl' | 'connect'>,
     process: string,
-    ttl: number,
     metrics: Metrics,
     label: string,
   ) {
-    this.#connections = connections;
-    this.handler = handler;
-    this.key = keysOf(base)[0];
-    this.#base = base;
     this.#process = process;
-    this.ttl = ttl;
+    this.ttl = store.ttl;
     this.label = label;
     this.#metrics = metrics;
     this.#stream = new BatchStream(this, metrics);
     this.claims = new Claims(this, metrics);
-    connections.add(this);
+    this.#link = store.connect(this);
   }
 
   get id(): string {
@@ -147,11 +134,9 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
     this.#endDoubt(this.#ended());
-    this.#connections.unlisten(this.#commonChannel, this.#listener);
-    this.#connections.unlisten(this.#ownChannel, this.#listener);
-    this.#connections.delete(this);
     for (const timer of [this.#unreachable, this.#heartbeat, this.#lapse, this.#sweep])
       timer.stop();
+    await this.#link.close();
   }
 
   /** Whether what is held is beyond doubt. After the end of the lease it is lost; if the clocks disagree, it is renewed. */
@@ -168,7 +153,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     return false;
   }
 
-  // --- called by the connections ---
+  // --- called by the link ---
 
   suspend(reason: unknown): void {
     this.#stream.suspend(reason);
@@ -177,10 +162,6 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   }
 
   resume(server = this.#server): void {
-    // The number of the database may be unknown before the first connection.
-    const channels = channelBaseOf(this.#base, this.#connections.factory.database);
-    this.#ownChannel ||= channelOf(channels, this.#process);
-    this.#commonChannel ||= channelOf(channels);
     const replaced = this.#server !== undefined && server !== this.#server;
     this.#server = server;
     this.#unreachable.stop();
@@ -195,12 +176,12 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     if (this.#stream.suspended === undefined) this.claims.recheck();
   }
 
-  readonly #listener = (text: string): void => {
+  receive(text: string): void {
     const message = openMessage(text, this.#secret);
     if (message === undefined) this.#metrics.malformedMessages++;
     else if (message.name !== 'lost') this.claims.receive(message);
     else if (this.#join === 'must') this.renewSoon();
-  };
+  }
 
   // --- called by the stream of batches ---
 
@@ -208,7 +189,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   ready(): boolean {
     if (this.#listening === 'no') {
       this.#listening = 'soon';
-      this.#connections.listen(this.#ownChannel, this.#listener).then(
+      this.#link.listen(this.#process).then(
         () => {
           this.#listening = 'yes';
           this.#stream.flush();
@@ -224,12 +205,16 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
 
   /** Of the announcements of a loss. */
   get continuity(): number {
-    return this.#connections.continuity(this.#commonChannel, this.#listener);
+    return this.#link.continuity(EVERYONE);
   }
 
   /** Whether no announcement was missed since the server last confirmed the session. */
   get #sure(): boolean {
     return this.#confirmed !== 0 && this.#confirmed === this.continuity;
+  }
+
+  exchange(batch: Batch): Promise<Reply> {
+    return this.#link.exchange(batch);
   }
 
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch {
@@ -269,7 +254,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   }
 
   unprepared(): void {
-    void this.#connections.renew();
+    this.#link.renew();
   }
 
   #endDoubt(error?: LockLostError): void {
@@ -297,7 +282,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     } else {
       // The server refused to be used, but may accept now.
       this.#stream.suspended = new ConnectionLostError('trying again', { cause: suspended });
-      void this.#connections.renew();
+      this.#link.renew();
     }
   }
 
@@ -317,7 +302,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   }
 
   listenForLoss(): Promise<void> {
-    return this.#connections.listen(this.#commonChannel, this.#listener);
+    return this.#link.listen(EVERYONE);
   }
 
   confirm(continuity: number): void {
@@ -376,7 +361,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   #beat(): void {
     if (this.claims.empty) {
       if (this.#stream.empty) {
-        this.#connections.unlisten(this.#commonChannel, this.#listener);
+        this.#link.unlisten(EVERYONE);
         return;
       }
       // The end of the lease has released the keys, even if the server did not get the operation.
@@ -385,9 +370,9 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     this.#endLongDoubt();
     const since = this.#stream.unansweredSince;
     if (since !== undefined && now().monotonic - since.monotonic > this.ttl) {
-      this.#connections.reconnect();
+      this.#link.reconnect();
     }
-    this.#connections.probe(this.ttl);
+    this.#link.probe(this.ttl);
     if (this.#stream.suspended === undefined && !this.claims.empty) {
       this.renewSoon();
       // A message can be lost although its connection is not.

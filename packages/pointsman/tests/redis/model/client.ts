@@ -12,7 +12,7 @@ import type {
   Operation,
   Reply,
   Share,
-} from '../../../src/redis/protocol/protocol.js';
+} from '../../../src/shared/protocol/protocol.js';
 import { Violation } from './rules.js';
 
 /** The length of a lease and a step of the clock, in the model's milliseconds. */

@@ -1,7 +1,7 @@
 /** The invariants of every state. */
 
-import { type Hold, sessionOf } from '../../../src/redis/protocol/protocol.js';
-import type { State } from '../../../src/redis/protocol/state.js';
+import { type Hold, sessionOf } from '../../../src/shared/protocol/protocol.js';
+import type { State } from '../../../src/shared/protocol/state.js';
 import type { Claim } from './client.js';
 import type { World } from './world.js';
 

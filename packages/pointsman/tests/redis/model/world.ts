@@ -6,9 +6,9 @@
  * the delay.
  */
 
-import { apply } from '../../../src/redis/protocol/apply.js';
-import type { Batch, Message } from '../../../src/redis/protocol/protocol.js';
-import { emptyState, type State } from '../../../src/redis/protocol/state.js';
+import { apply } from '../../../src/shared/protocol/apply.js';
+import type { Batch, Message } from '../../../src/shared/protocol/protocol.js';
+import { emptyState, type State } from '../../../src/shared/protocol/state.js';
 import { Client, TICK, TTL, type Wish } from './client.js';
 import { checkServer, type Deleted, grantKey, holdsIn } from './rules.js';
 
