@@ -63,6 +63,7 @@ const copyOf = ({ clock, locks, sessions, requests, guard }: State): State => ({
   sessions: new Map(sessions),
   requests: new Map(requests),
   guard,
+  limiters: new Map(),
 });
 
 export class World {
