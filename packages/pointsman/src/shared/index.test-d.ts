@@ -33,6 +33,7 @@ test('the entry has these values, and no others', () => {
     | 'LockLostError'
     | 'ReentrancyError'
     | 'StoreError'
+    | 'SharedLimiter'
     | 'SharedMutex'
     | 'TimeoutError'
   >();
