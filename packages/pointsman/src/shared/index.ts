@@ -12,6 +12,7 @@ export type { WaitOptions } from '../sync/options.js';
 export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
 export { LockLostError, StoreError } from './errors.js';
+export { Leader } from './leader.js';
 export { type CheckResult, SharedLimiter, type SharedLimiterStats } from './limiter/limiter.js';
 export type {
   SharedLimiterOptions,
@@ -25,10 +26,15 @@ export type { SharedPermit } from './limiter/permit.js';
 export type { Durations, SharedMutexMetrics } from './metrics.js';
 export { SharedMutex } from './mutex.js';
 export type {
+  AcquireKeysOptions,
   LockKeysOptions,
   SharedMutexOptions,
+  SharedOptions,
   StoreOptions,
+  TryAcquireKeysOptions,
   TryLockKeysOptions,
 } from './options.js';
 export type { HeldLock, WaitingLock } from './query.js';
+export { SharedRwLock } from './rwlock.js';
+export { SharedSemaphore } from './semaphore.js';
 export type { Store } from './store.js';
