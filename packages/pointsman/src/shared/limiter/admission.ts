@@ -554,7 +554,11 @@ export class SharedAdmission {
     // With a timeout of 0 nothing else ends the wait.
     const timeout = expires < Infinity ? Math.max(0, expires - performance.now()) : undefined;
     try {
-      await this.#fallback.start(key, weight, { signal: controller.signal, timeout });
+      const release = await this.#fallback.start(key, weight, {
+        signal: controller.signal,
+        timeout,
+      });
+      release();
       if (this.#local.delete(request)) this.#begin(request);
     } catch (error) {
       if (this.#local.delete(request)) this.#reject(request, error);

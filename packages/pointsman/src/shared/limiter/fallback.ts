@@ -55,18 +55,16 @@ export class Fallback {
     this.#limiter?.setLimits(this.#limits);
   }
 
-  /** Resolves when a request may start by this process's part of the limits. */
-  async start(key: string | undefined, weight: Weight, options: WaitOptions): Promise<void> {
+  /** Resolves when a request may start by this process's part of the limits; returns how to release its concurrency. */
+  async start(key: string | undefined, weight: Weight, options: WaitOptions): Promise<() => void> {
     const limiter = this.#open();
     const permit = await limiter.acquire({ ...options, key, weight: this.#partOf(weight) });
-    permit.release();
+    return permit.release;
   }
 
-  /** Returns whether a request starts now. */
-  tryStart(key: string | undefined, weight: Weight): boolean {
-    const permit = this.#open().tryAcquire({ key, weight: this.#partOf(weight) });
-    permit?.release();
-    return permit !== undefined;
+  /** The same for a request that starts now or not at all. */
+  tryStart(key: string | undefined, weight: Weight): (() => void) | undefined {
+    return this.#open().tryAcquire({ key, weight: this.#partOf(weight) })?.release;
   }
 
   #open(): Limiter {
@@ -76,8 +74,11 @@ export class Fallback {
 
   /** A request that is heavier than the part of a limit uses all of it. */
   #partOf(weight: Weight): Weight {
-    const { rate = [], perKey } = this.#limits;
-    const parts: Record<string, number> = {};
+    const { concurrency, rate = [], perKey } = this.#limits;
+    const most = Math.min(concurrency, perKey.concurrency);
+    const parts: Record<string, number> = {
+      concurrency: Math.min(weighs(weight, 'concurrency'), most),
+    };
     for (const { name = 'rate', limit, burst = limit } of [...rate, ...(perKey.rate ?? [])]) {
       parts[name] = Math.min(weighs(weight, name), burst, parts[name] ?? Infinity);
     }
@@ -89,17 +90,24 @@ export class Fallback {
   }
 
   get #limits() {
-    const { all, perKey } = this.#rates;
-    return { rate: this.#part(all), perKey: { rate: this.#part(perKey) } };
+    const { all, perKey, concurrency, keyConcurrency } = this.#rates;
+    return {
+      concurrency: this.#share(concurrency),
+      rate: this.#part(all),
+      perKey: { concurrency: this.#share(keyConcurrency), rate: this.#part(perKey) },
+    };
+  }
+
+  #share(limit: number): number {
+    return limit === Infinity ? limit : Math.max(1, Math.floor(limit / this.#processes));
   }
 
   #part(rates: readonly ReadRate[]): readonly ReadRate[] | undefined {
     if (rates.length === 0) return undefined;
-    const part = (limit: number) => Math.max(1, Math.floor(limit / this.#processes));
     return rates.map(({ limit, burst, ...rate }) => ({
       ...rate,
-      limit: part(limit),
-      burst: burst === undefined ? undefined : part(burst),
+      limit: this.#share(limit),
+      burst: burst === undefined ? undefined : this.#share(burst),
     }));
   }
 }

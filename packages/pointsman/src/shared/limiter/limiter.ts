@@ -7,6 +7,7 @@ import type { Rate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import { type RunContext, runWith } from '../../sync/limiter/run.js';
 import { checkWaitOptions, type WaitOptions } from '../../sync/options.js';
+import { giveUpOn } from '../../sync/wait/give-up.js';
 import { StoreError } from '../errors.js';
 import { Activity } from '../metrics.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
@@ -30,6 +31,7 @@ import {
   type WhenUnavailable,
 } from './options.js';
 import type { SharedPermit } from './permit.js';
+import { Slots } from './slots.js';
 
 /** What {@link SharedLimiter.check} decides. Times are milliseconds. */
 export interface CheckResult {
@@ -53,8 +55,8 @@ export interface SharedLimiterStats extends LimiterStats {
 }
 
 /**
- * Limits how much starts per time, for all processes together and for each key. The limiters of one name in one
- * namespace are one limiter; give all of them the same rates.
+ * Limits how much starts per time and how much runs at once, for all processes together and for each key. The limiters
+ * of one name in one namespace are one limiter; give all of them the same limits.
  *
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds contains more than 100 starts, by
  *   the store's clock; the clocks of the processes do not matter. With `burst` it is a token bucket.
@@ -62,6 +64,8 @@ export interface SharedLimiterStats extends LimiterStats {
  * - **One trip.** The store answers with the moment at which a request may start. With `lease`, most requests need none.
  * - **Fair turns.** FIFO within a key in one process; keys take turns; the next requests of several processes are served
  *   in the order in which the store received them.
+ * - **Concurrency** is held by a session. A process that dies or is suspended gives its part back with the end of its
+ *   lease, the store's `ttl`.
  * - **A decision in time.** If the store is slow or away, `whenUnavailable` decides at the `deadline`.
  *
  * Of limits above 64, one 64th may stay unused, because the store remembers at most about 200 moments of each rate.
@@ -88,6 +92,7 @@ export class SharedLimiter {
   readonly #whenUnavailable: WhenUnavailable;
   readonly #activity = new Activity();
   readonly #admission: SharedAdmission;
+  readonly #slots: Slots;
   #isOpen = false;
   #refusal: { readonly reason: unknown } | undefined;
   #closing: Promise<void> | undefined;
@@ -107,6 +112,12 @@ export class SharedLimiter {
     this.#rates = new SharedRates(name, this.#label, limits);
     this.#whenUnavailable = terms.whenUnavailable;
     this.#admission = new SharedAdmission(store, this.#label, this.#rates, terms, this.#activity);
+    this.#slots = new Slots(store, this.#rates);
+  }
+
+  /** The maximum total weight of the running requests of all processes. {@link setLimits} changes it. */
+  get concurrency(): number {
+    return this.#rates.concurrency;
   }
 
   /** The rates for all requests together. {@link setLimits} changes them. */
@@ -115,8 +126,9 @@ export class SharedLimiter {
   }
 
   /** The rates for each key. {@link setLimits} changes them. */
-  get perKey(): { readonly rate: readonly Rate[] } {
-    return { rate: this.#rates.perKey.map((rate) => ({ ...rate })) };
+  get perKey(): { readonly concurrency: number; readonly rate: readonly Rate[] } {
+    const { keyConcurrency: concurrency } = this.#rates;
+    return { concurrency, rate: this.#rates.perKey.map((rate) => ({ ...rate })) };
   }
 
   /** The number of requests of this process that have not started. */
@@ -161,13 +173,20 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 } = options;
     this.#check(options, tryNames, weight);
+    const slots = await this.#take(key, weight, {}, false);
+    if (slots === undefined) return undefined;
+    if (slots instanceof StoreError) return this.#tryUndecided(slots, key, weight);
     const { decision, groups, index } = await this.#admission.decide(key, weight, false);
-    if (decision instanceof StoreError) {
-      const admits = this.#admitsUndecided(decision, key, weight);
-      return admits ? this.#admission.start([], [], weight) : undefined;
+    let permit: SharedPermit | undefined;
+    try {
+      if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
+      else if (index < decision.count) permit = this.#admission.start(groups, decision.at, weight);
+    } finally {
+      this.#activity.count(-1, 0);
+      if (permit === undefined) slots();
     }
-    const granted = index < decision.count;
-    return granted ? this.#admission.start(groups, decision.at, weight) : undefined;
+    permit?._onRelease(slots);
+    return permit;
   }
 
   /**
@@ -188,7 +207,8 @@ export class SharedLimiter {
    * Decides at once whether a request of a key may start, and uses up its weight if so: for a server that answers or
    * refuses. A weight of 0 only looks: `allowed` tells whether a request of weight 1 could start.
    *
-   * Rejects like {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0.
+   * Only the rates decide, because there is no permit that would end: the limiter must have one. Rejects like
+   * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0.
    */
   async check(
     key?: string,
@@ -197,14 +217,17 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('check');
     const look = weight === 0;
     this.#check({ ...rest, key }, tryNames, look ? 1 : weight);
+    if (this.#rates.all.length + this.#rates.perKey.length === 0) {
+      throw new TypeError('check needs a limiter with a rate');
+    }
     const wanted = look ? 1 : weight;
     const { decision, groups, index } = await this.#admission.decide(key, wanted, look);
     if (decision instanceof StoreError) {
-      const allowed = this.#admitsUndecided(decision, key, wanted);
+      const permit = this.#tryUndecided(decision, key, wanted);
+      permit?.release();
+      const allowed = permit !== undefined;
       const [first] = [...this.#rates.all, ...this.#rates.perKey];
       const { limit = 0, per = 0, burst = limit } = first ?? {};
-      if (allowed && !look) this.#admission.stats.started++;
-      if (allowed && !look) this.#admission.stats.finished++;
       const wait = per / Math.max(1, limit);
       return { allowed, limit: burst, remaining: 0, reset: per, retryAfter: allowed ? 0 : wait };
     }
@@ -317,7 +340,62 @@ export class SharedLimiter {
     weight: Weight = options.weight ?? 1,
   ): Promise<SharedPermit> {
     this.#check(options, names, weight);
-    return this.#admission.acquire(options.key, weight, options);
+    const { key, signal, timeout = Infinity } = options;
+    if (!this.#rates.isConcurrent) return this.#admission.acquire(key, weight, options);
+    const expires = performance.now() + timeout;
+    const slots = await this.#take(key, weight, { signal, timeout }, true);
+    if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);
+    const release = slots as () => void;
+    try {
+      if (this.#closing !== undefined) {
+        this.#activity.count(-1, 0);
+        throw this.#refusal?.reason;
+      }
+      const left = Math.max(0, expires - performance.now());
+      const granted = this.#admission.acquire(key, weight, { signal, timeout: left });
+      // Counts as waiting in the admission by now, so the limiter never appears idle.
+      this.#activity.count(-1, 0);
+      const permit = await granted;
+      permit._onRelease(release);
+      return permit;
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /**
+   * Takes the concurrency of a request. Resolves to an error if the store does not answer, to undefined if nothing is free
+   * and `wait` is false, or to what releases it; the request then still counts as waiting.
+   */
+  async #take(
+    key: string | undefined,
+    weight: Weight,
+    { signal, timeout }: WaitOptions,
+    wait: boolean,
+  ): Promise<(() => void) | StoreError | undefined> {
+    this.#activity.count(1, 0);
+    if (!this.#rates.isConcurrent) return () => {};
+    const controller = new AbortController();
+    const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
+    let isOver = false;
+    // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
+    void this.#admission.decide(undefined, 1, true).then(({ decision }) => {
+      if (decision instanceof StoreError && !isOver) controller.abort(decision);
+    });
+    try {
+      const given = { signal: controller.signal, timeout };
+      const release = await this.#slots.take(key, weight, given, wait);
+      if (release === undefined) this.#activity.count(-1, 0);
+      return release;
+    } catch (error) {
+      this.#activity.count(-1, 0);
+      if (error instanceof StoreError) return error;
+      throw error;
+    } finally {
+      isOver = true;
+      stop();
+    }
   }
 
   #check(options: SharedRunOptions, names: readonly string[], weight: Weight): void {
@@ -327,10 +405,42 @@ export class SharedLimiter {
     this.#open();
   }
 
-  /** The store has not decided about a request that does not wait. */
-  #admitsUndecided(error: StoreError, key: string | undefined, weight: Weight): boolean {
+  /** Decides about a request, because the store does not. */
+  async #undecided(
+    error: StoreError,
+    key: string | undefined,
+    weight: Weight,
+    { signal, timeout }: WaitOptions,
+  ): Promise<SharedPermit> {
     if (this.#whenUnavailable === 'refuse') throw error;
-    return this.#whenUnavailable === 'allow' || this.#admission.fallback.tryStart(key, weight);
+    const { fallback } = this.#admission;
+    let release = (): void => {};
+    if (this.#whenUnavailable === 'share') {
+      this.#activity.count(1, 0);
+      try {
+        release = await fallback.start(key, weight, { signal, timeout });
+      } finally {
+        this.#activity.count(-1, 0);
+      }
+    }
+    const permit = this.#admission.start([], [], weight);
+    permit._onRelease(release);
+    return permit;
+  }
+
+  /** The same for a request that does not wait. */
+  #tryUndecided(
+    error: StoreError,
+    key: string | undefined,
+    weight: Weight,
+  ): SharedPermit | undefined {
+    if (this.#whenUnavailable === 'refuse') throw error;
+    let release: (() => void) | undefined = () => {};
+    if (this.#whenUnavailable === 'share') release = this.#admission.fallback.tryStart(key, weight);
+    if (release === undefined) return undefined;
+    const permit = this.#admission.start([], [], weight);
+    permit._onRelease(release);
+    return permit;
   }
 
   #closedError(): ClosedError {
@@ -353,6 +463,7 @@ export class SharedLimiter {
   }
 
   async #end(reason: unknown): Promise<void> {
+    await this.#slots.close(reason);
     await this.#admission.close(reason);
     this.#store.delete(this);
   }

@@ -35,6 +35,9 @@ export class SharedRates {
   readonly #label: string;
   #all = new RateSet([]);
   #perKey = new RateSet([]);
+  /** The maximum total weight that runs, of all requests and of each key. */
+  concurrency = Infinity;
+  keyConcurrency = Infinity;
   /** Milliseconds for which starts are taken ahead. */
   leaseTime = 0;
 
@@ -46,6 +49,8 @@ export class SharedRates {
   }
 
   change({ all, perKey }: SharedLimits): void {
+    this.concurrency = all.concurrency ?? this.concurrency;
+    this.keyConcurrency = perKey.concurrency ?? this.keyConcurrency;
     if (all.rates !== undefined) this.#all = new RateSet(all.rates);
     if (perKey.rates !== undefined) this.#perKey = new RateSet(perKey.rates);
     const times = [...this.#all.read, ...this.#perKey.read].map(
@@ -91,6 +96,18 @@ export class SharedRates {
     return { limiter, rates: set.rates, weights: set.weights(weight) };
   }
 
+  /** The names of the claims for the concurrency of a key and of all requests, and their limits. */
+  slotsOf(key: string | undefined): readonly (readonly [name: string, limit: number])[] {
+    return [
+      [`\0${this.nameOf(key)}`, this.keyConcurrency],
+      [`\0${this.#name}`, this.concurrency],
+    ];
+  }
+
+  get isConcurrent(): boolean {
+    return Math.min(this.concurrency, this.keyConcurrency) < Infinity;
+  }
+
   /** Throws unless a request of this weight can start. */
   check(weight: Weight): void {
     this.#check(weight, 1, ({ limit, burst = limit }) => burst);
@@ -105,6 +122,9 @@ export class SharedRates {
     const rates = [...this.#all.read, ...this.#perKey.read];
     const isRecord = typeof weight === 'object';
     if (isRecord) checkOptions(weight, ['concurrency', ...rates.map(({ name }) => name)], 'weight');
+    const { concurrency, keyConcurrency } = this;
+    const most = least === 0 ? MAX_LIMIT : Math.min(concurrency, keyConcurrency, MAX_LIMIT);
+    rates.push({ name: 'concurrency', limit: most, per: 1 });
     for (const rate of rates) {
       const argument = isRecord ? `weight.${rate.name}` : 'weight';
       const value = weighs(weight, rate.name);

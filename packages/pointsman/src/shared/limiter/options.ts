@@ -20,7 +20,7 @@ import type { StartRate } from '../protocol/starts.js';
 /** What a limiter does with a request about which the store has not decided in time. */
 export type WhenUnavailable = 'refuse' | 'allow' | 'share';
 
-/** Options for the constructor of {@link SharedLimiter}: at least one of `rate` and `perKey`. */
+/** Options for the constructor of {@link SharedLimiter}: at least one of `concurrency`, `rate` and `perKey`. */
 export interface SharedLimiterOptions extends LimiterLimits {
   /**
    * Maximum number of requests of this process that have not started, an integer from 1 on; a further one is refused
@@ -81,6 +81,8 @@ const optionNames: readonly string[] = [
 
 /** The texts of the state have room for totals of these. */
 export const MAX_LIMIT = 10 ** 11;
+/** As of a semaphore between processes. */
+const MAX_CONCURRENCY = 2 ** 31 - 1;
 /** A leap year. */
 const MAX_PER = 366 * 86_400_000;
 const MAX_NAME = 1_000;
@@ -103,9 +105,8 @@ function checkRates(limits: ReadLimits): ReadLimits {
     if (burst !== undefined) checkInteger('rate.burst', burst, 1, MAX_LIMIT);
     if (per > MAX_PER) throw invalid('rate.per', per, `at most ${MAX_PER} ms`, 'number');
   }
-  if (limits.concurrency !== undefined && limits.concurrency < Infinity) {
-    throw new TypeError('concurrency is not yet available between processes: use rate');
-  }
+  const { concurrency = Infinity } = limits;
+  if (concurrency < Infinity) checkInteger('concurrency', concurrency, 1, MAX_CONCURRENCY);
   return limits;
 }
 
@@ -133,8 +134,8 @@ export function readSharedOptions(options: SharedLimiterOptions) {
   } = options;
   const { concurrency, rate, perKey } = options;
   const limits = readSharedLimits({ concurrency, rate, perKey });
-  if (rate === undefined && perKey?.rate === undefined) {
-    throw new TypeError('options must have a rate or a perKey.rate');
+  if (concurrency === undefined && rate === undefined && perKey === undefined) {
+    throw new TypeError('options must have at least one of concurrency, rate and perKey');
   }
   checkCount('maxWaiting', maxWaiting, 1);
   checkInteger('lease', lease, 1, 1_000_000);
@@ -142,7 +143,7 @@ export function readSharedOptions(options: SharedLimiterOptions) {
     throw invalid('deadline', deadline, 'a number of milliseconds above 0', 'number');
   }
   checkOneOf('whenUnavailable', whenUnavailable, ['refuse', 'allow', 'share']);
-  return { maxWaiting, lease, deadline, whenUnavailable, limits, given: { rate, perKey } };
+  return { maxWaiting, lease, deadline, whenUnavailable, limits };
 }
 
 /** Checks the options of a request. Weights are checked against the limits by the caller. */

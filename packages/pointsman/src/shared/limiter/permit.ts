@@ -22,6 +22,15 @@ export class SharedPermit {
     this.#settle = settle;
   }
 
+  /** Calls another function when the permit is released. */
+  _onRelease(release: () => void): void {
+    const end = this.#end;
+    this.#end = () => {
+      release();
+      end?.();
+    };
+  }
+
   /** Whether {@link release} has been called. */
   get released(): boolean {
     return this.#end === undefined;
