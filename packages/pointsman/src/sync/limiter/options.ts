@@ -52,6 +52,9 @@ export interface TryStartOptions {
 /** Options for {@link Limiter.acquire}. */
 export interface StartOptions extends WaitOptions, TryStartOptions {}
 
+/** Options for {@link Limiter.reserve}. */
+export interface ReserveOptions extends WaitOptions, Omit<TryStartOptions, 'weight'> {}
+
 /** Options for {@link Limiter.run}. */
 export interface RunOptions extends StartOptions {
   /**
@@ -78,6 +81,7 @@ export interface LimiterStats {
 
 export const tryNames: readonly string[] = ['key', 'weight', 'priority'];
 export const startNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
+export const reserveNames: readonly string[] = ['key', 'priority', 'signal', 'timeout'];
 export const runNames: readonly string[] = [...startNames, 'runTimeout'];
 export const limitNames: readonly string[] = ['concurrency', 'rate', 'perKey'];
 
