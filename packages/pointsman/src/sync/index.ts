@@ -31,6 +31,7 @@ export type {
   LimiterLimits,
   LimiterOptions,
   LimiterStats,
+  Reservation,
   ReserveOptions,
   RunOptions,
   StartOptions,
@@ -40,7 +41,6 @@ export type { Rate } from './limiter/rates.js';
 export { retryAfter } from './limiter/retry-after.js';
 export type { Limits, Weight } from './limiter/rules.js';
 export type { RunContext } from './limiter/run.js';
-export type { Reservation } from './limiter/start.js';
 export type { Mapped } from './map.js';
 export { Condition } from './mutex/condition.js';
 export type { LockOptions, TryLockOptions } from './mutex/lock.js';

@@ -15,6 +15,7 @@ import {
   type LimiterOptions,
   type LimiterStats,
   limitNames,
+  type Reservation,
   type ReserveOptions,
   type RunOptions,
   readLimiterOptions,
@@ -28,7 +29,7 @@ import {
 import type { Rate } from './rates.js';
 import type { Weight } from './rules.js';
 import { type RunContext, runWith, type Work } from './run.js';
-import { logSoon, type Reservation, StartPermit } from './start.js';
+import { logSoon, StartPermit } from './start.js';
 
 /**
  * Limits how much runs at once and how much starts per time, for all requests together and for each key.

@@ -64,17 +64,6 @@ export class StartPermit extends HandedPermit {
   }
 }
 
-/** The permit of a request whose weight was estimated, as {@link Limiter.reserve} grants it. */
-export interface Reservation extends Permit {
-  /**
-   * Corrects the weight. What was reserved too much comes back at once; what was reserved too little counts from now on,
-   * even beyond the limit, and the next requests wait for it. A further call corrects the earlier one.
-   *
-   * @throws {RangeError | TypeError} unless `actual` is an integer from 0 on, or a record of them by the names of rates.
-   */
-  settle(actual: Weight): void;
-}
-
 /** A permit, with or without a start to log. */
 export type Starting = Permit & Partial<Pick<StartPermit, '_started'>>;
 
