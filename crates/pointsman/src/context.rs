@@ -62,8 +62,12 @@ pub(crate) fn thread_number() -> usize {
         .unwrap_or(0)
 }
 
-/// A pseudo-random number below `limit` (xorshift), or 0 if `limit` is 0.
+/// A pseudo-random number below `limit` (xorshift), or 0 if there is none.
 pub(crate) fn random_below(limit: u32) -> u32 {
+    // Without a choice, no number is taken from the sequence: how often a lone worker searches is a matter of chance.
+    if limit <= 1 {
+        return 0;
+    }
     let number = THREAD
         .try_with(|thread| {
             let mut random = thread.random.get();
