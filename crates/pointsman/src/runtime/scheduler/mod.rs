@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `slot`, `queue`, `super::inject` | where tasks are queued |
 //! | `worker`, `steal`, `park` | what a worker does: run tasks, search for tasks, sleep |
-//! | `policy`, `idle`, `watchdog` | which worker is woken, and when; see [sleep.md](./sleep.md) |
+//! | `policy`, `idle`, `watchdog`, `blockers` | which worker is woken, and when; see [sleep.md](./sleep.md) |
 //! | `handoff` | the slot of a worker whose task blocks in place |
 //! | `block_on`, `current_thread` | threads that block on a future |
 //! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
@@ -23,8 +23,11 @@
 
 mod alarm;
 mod block_on;
+mod blockers;
 pub(in crate::runtime) mod context;
 mod current_thread;
+#[cfg(feature = "test-util")]
+mod explore;
 mod handoff;
 mod idle;
 #[cfg(all(test, loom))]
@@ -46,6 +49,7 @@ pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
 
 use self::block_on::Spin;
+use self::blockers::Blockers;
 use self::current_thread::OnlySlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
@@ -56,6 +60,8 @@ use super::config::Config;
 use super::driver::{Driver, Reactor};
 use super::id::Id;
 use super::inject::Inject;
+use super::random::{RngSeed, Seeds};
+use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
@@ -75,8 +81,11 @@ pub(crate) struct Shared {
     /// The lock of the slot of a current-thread runtime.
     only_slot: OnlySlotLock,
     inject: Inject,
+    /// The seeds of its threads' random numbers, if the builder has one.
+    seeds: Option<Seeds>,
     idle: Idle,
     watchdog: Watchdog,
+    blockers: Blockers,
     handoff: Handoff,
     spin: Spin,
     arenas: Mutex<Arenas>,
@@ -123,11 +132,13 @@ impl Shared {
             id,
             blocking: Pool::new(&config),
             slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
+            seeds: config.rng_seed.as_ref().map(Seeds::new),
             config,
             only_slot: OnlySlotLock::new(),
             inject: Inject::new(),
             idle: Idle::new(cores),
             watchdog: Watchdog::new(alarm),
+            blockers: Blockers::new(),
             handoff: Handoff::new(),
             spin: Spin::default(),
             arenas: Mutex::new(Arenas {
@@ -174,6 +185,31 @@ impl Shared {
     #[cfg(feature = "reactor")]
     pub(super) fn reactor(&self) -> Option<&Arc<Reactor>> {
         self.driver.reactor()
+    }
+
+    // --- random numbers ---
+
+    /// Seeds the random numbers of a thread that blocks on a future, until the guard is dropped.
+    pub(super) fn seed_block_on(&self) -> Option<SeedGuard> {
+        self.seeds.as_ref().map(|seeds| self.seed(&seeds.next()))
+    }
+
+    /// Seeds the random numbers of a worker thread, until the guard is dropped.
+    fn seed_worker(&self, slot: &Slot) -> Option<SeedGuard> {
+        let seeds = self.seeds.as_ref()?;
+        Some(self.seed(&seeds.of_worker(slot.index)))
+    }
+
+    fn seed(&self, seed: &RngSeed) -> SeedGuard {
+        let number = seed.number();
+        seed_random(
+            number,
+            #[cfg(feature = "test-util")]
+            match self.config.exploration {
+                Some(exploration) if exploration.changes_order => number.max(1),
+                _ => 0,
+            },
+        )
     }
 
     // --- spawning ---

@@ -13,8 +13,10 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::blockers::BLOCKED;
+#[cfg(feature = "test-util")]
+use super::explore::Explorer;
 use super::policy::Pace;
-use super::watchdog::BLOCKED;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
 use crate::task::coop;
@@ -35,6 +37,9 @@ pub(super) struct Worker<'a> {
     round: usize,
     /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
+    /// Chooses the order of tasks, unless that is first in, first out.
+    #[cfg(feature = "test-util")]
+    pub(super) explorer: Option<Explorer>,
 }
 
 /// What a worker does next, after a search or without one.
@@ -46,7 +51,7 @@ pub(super) enum Next {
 
 /// Why a worker has stopped running tasks for a moment.
 #[derive(PartialEq, Eq)]
-enum Paused {
+pub(super) enum Paused {
     Quantum,
     Yielded,
     Idle,
@@ -70,6 +75,8 @@ impl<'a> Worker<'a> {
             yielded: 0,
             round: 0,
             awaits_jobs: false,
+            #[cfg(feature = "test-util")]
+            explorer: crate::context::explores().then(Explorer::new),
         }
     }
 
@@ -110,6 +117,10 @@ impl<'a> Worker<'a> {
                 }
                 Paused::Idle => {
                     self.left = 0;
+                    #[cfg(feature = "test-util")]
+                    if self.shared.config.exploration.is_some() {
+                        self.fail_if_deadlocked();
+                    }
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
@@ -123,12 +134,18 @@ impl<'a> Worker<'a> {
     }
 
     fn run_quantum(&mut self) -> Paused {
+        #[cfg(feature = "test-util")]
+        if self.explorer.is_some() {
+            return self.run_explored();
+        }
         let max = match self.shared.is_current_thread() {
             true => self.left,
             false => self.shared.config.event_interval,
         };
         let interval = self.pace.interval(max);
         let has_sources = self.shared.driver.has_sources();
+        let may_block = !self.shared.is_current_thread()
+            && (self.shared.watchdog.has_seen_block() || self.shared.blockers.are_known());
         // Once per quantum the inject queue comes first, however many tasks are queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -136,8 +153,7 @@ impl<'a> Worker<'a> {
                 self.read_clock(polls);
                 return Paused::Idle;
             };
-            self.slot.count_poll();
-            let again = entry.run();
+            let again = self.poll(entry, may_block);
             if !context::holds(self.slot) {
                 if let Some(again) = again.and_then(Notified::stop_running) {
                     self.shared.schedule_entry(again);
@@ -158,6 +174,46 @@ impl<'a> Worker<'a> {
         }
         self.read_clock(interval);
         Paused::Quantum
+    }
+
+    #[inline]
+    fn poll(&mut self, entry: Notified, may_block: bool) -> Option<Notified> {
+        self.slot.count_poll();
+        match may_block {
+            false => entry.run(),
+            true => self.time_poll(entry),
+        }
+    }
+
+    /// Polls a task that may block, and learns whether it has.
+    #[cold]
+    fn time_poll(&mut self, entry: Notified) -> Option<Notified> {
+        let shared = self.shared;
+        let kind = entry.task.kind();
+        if !shared.watchdog.has_seen_block() && !shared.blockers.know(kind) {
+            return entry.run();
+        }
+        let is_expected = shared.blockers.expects(kind);
+        if is_expected {
+            shared.expect_block(self.slot);
+        }
+        let began = Instant::now();
+        let again = entry.run();
+        let took = began.elapsed();
+        if is_expected {
+            shared.blockers.end();
+        }
+        if !context::holds(self.slot) {
+            return again;
+        }
+        shared.blockers.learn(kind, took >= BLOCKED);
+        if is_expected {
+            // Neither the pace nor the watchdog need know of the poll.
+            self.slot.counters.busy.add(took.as_nanos() as u64);
+            self.since += took;
+            self.slot.set_wake_threshold(self.pace.wake_threshold());
+        }
+        again
     }
 
     /// Called when a task yields while I/O or the future of `block_on` waits; `waiting` tasks are then queued. Returns
@@ -192,7 +248,7 @@ impl<'a> Worker<'a> {
         elapsed
     }
 
-    fn pop(&self) -> Option<Notified> {
+    pub(super) fn pop(&self) -> Option<Notified> {
         if self.shared.is_current_thread() {
             // SAFETY: this thread holds the only slot, so it owns the queue, and there is no other worker to steal from it.
             unsafe { self.slot.queue.pop_alone() }
@@ -234,6 +290,7 @@ impl Shared {
         let parker = ThreadParker::current();
         let _current = context::set_current(self);
         let held = context::hold(slot);
+        let _seeded = self.seed_worker(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);
         });
