@@ -36,7 +36,10 @@ const groups = {
     page('Events', 'docs/sync/events.md'),
     page('Worker pool', 'docs/pool.md'),
     page('Blocking calls between threads', 'docs/bridge.md'),
-    page('Distributed locks', 'docs/redis.md'),
+    page('Rate limiting across processes', 'docs/shared/rate-limiting.md'),
+    page('Locks across processes', 'docs/shared/locks.md'),
+    page('Leader election', 'docs/shared/leader.md'),
+    page('Redis and Valkey', 'docs/redis.md'),
     page('Find deadlocks', 'docs/diagnostics.md'),
   ],
   'How-to': [
