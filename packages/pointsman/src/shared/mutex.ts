@@ -107,12 +107,7 @@ export class SharedMutex extends SharedPrimitive {
   ): Promise<T> {
     if (!(this instanceof SharedMutex)) throw detached('run');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
-    const guard = await this.lock(keys, options);
-    try {
-      return await fn(guard);
-    } finally {
-      await guard.release();
-    }
+    return this._runWith(this.lock(keys, options), fn);
   }
 
   /**

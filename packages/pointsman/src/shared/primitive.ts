@@ -192,6 +192,19 @@ export abstract class SharedPrimitive {
     });
   }
 
+  /** @internal Runs `fn` under a guard, and releases it when the result has settled. */
+  async _runWith<T>(
+    acquired: Promise<SharedGuard>,
+    fn: (guard: SharedGuard) => T | PromiseLike<T>,
+  ): Promise<T> {
+    const guard = await acquired;
+    try {
+      return await fn(guard);
+    } finally {
+      await guard.release();
+    }
+  }
+
   /** @internal */
   _refuseIfClosed(): void {
     if (this.#refusal !== undefined) throw this.#refusal.reason;

@@ -90,8 +90,7 @@ export class SharedRwLock extends SharedPrimitive {
   ): Promise<T> {
     if (!(this instanceof SharedRwLock)) throw detached('runRead');
     checkFunction('fn', fn);
-    await using guard = await this.read(keys, options);
-    return await fn(guard);
+    return this._runWith(this.read(keys, options), fn);
   }
 
   /** Runs `fn` as the writer. Settles like `fn`, after the release. */
@@ -102,8 +101,7 @@ export class SharedRwLock extends SharedPrimitive {
   ): Promise<T> {
     if (!(this instanceof SharedRwLock)) throw detached('runWrite');
     checkFunction('fn', fn);
-    await using guard = await this.write(keys, options);
-    return await fn(guard);
+    return this._runWith(this.write(keys, options), fn);
   }
 
   /**

@@ -98,8 +98,7 @@ export class SharedSemaphore extends SharedPrimitive {
   ): Promise<T> {
     if (!(this instanceof SharedSemaphore)) throw detached('run');
     checkFunction('fn', fn);
-    await using guard = await this.acquire(keys, options);
-    return await fn(guard);
+    return this._runWith(this.acquire(keys, options), fn);
   }
 
   /**
