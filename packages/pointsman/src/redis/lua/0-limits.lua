@@ -142,6 +142,12 @@ if #KEYS > 2 then
       return
     end
     if log.kind == 'b' then
+      local missing = log.edge - at
+      if missing > 0 then
+        log.weight = min(log.weight, floor(missing))
+      else
+        log.size, log.last, log.weight = 1, at, MAX_WEIGHT
+      end
       log.edge = max(log.edge, at) + ceil(weight * (rate.per / rate.limit) * 4) / 4
       return
     end
@@ -178,7 +184,10 @@ if #KEYS > 2 then
 
   local function remove(log, rate, weight, at)
     if log.kind == 'b' then
-      log.edge = max(0, log.edge - ceil(weight * (rate.per / rate.limit) * 4) / 4)
+      if log.size > 0 and at >= log.last then
+        local credit = min(floor(weight * (rate.per / rate.limit)), log.weight)
+        log.edge, log.weight = max(0, log.edge - credit), log.weight - credit
+      end
       return
     end
     for i = 1, log.size do
@@ -203,6 +212,7 @@ if #KEYS > 2 then
           local missing = max(log.edge - state.time, 0) / (log.per / log.limit)
           log.edge = state.time + ceil(missing * (rate.per / rate.limit) * 4) / 4
           log.limit, log.per, state.changed = rate.limit, rate.per, true
+          log.size, log.last, log.weight = 1, state.time, 0
         end
         return log
       end
@@ -414,7 +424,7 @@ if #KEYS > 2 then
       if state.last == moment then
         state.last = 0
         for _, log in ipairs(state.logs) do
-          local i = log.size
+          local i = log.kind == 'w' and log.size or 0
           while i > 0 and time_of(log, i) > moment do
             i = i - 1
           end

@@ -35,7 +35,10 @@ export interface RateLog {
   edge: number;
   /** The total of `weights`. */
   total: number;
-  /** Pairs of a time and a weight, in the order of the times. */
+  /**
+   * Pairs of a time and a weight, in the order of the times. Of a bucket, one: the time of the last start that found it
+   * full, and the least time that it missed to be full at a later start.
+   */
   times: number[];
   weights: number[];
 }
@@ -153,6 +156,9 @@ class View {
     if (log !== undefined && isBucket && (log.limit !== limit || log.per !== per)) {
       const missing = Math.max(log.edge - this.time, 0) / intervalOf(log);
       log.edge = this.time + ceil(missing * intervalOf(rate));
+      // In the new interval it is unknown.
+      log.times = [this.time];
+      log.weights = [0];
       log.limit = limit;
       log.per = per;
       this.isChanged = true;
@@ -243,6 +249,13 @@ function isTogether({ limit, per }: StartRate, one: number, other: number): bool
 function add(log: RateLog, rate: StartRate, weight: number, at: number): void {
   if (weight === 0) return;
   if (log.isBucket) {
+    const missing = log.edge - at;
+    if (missing > 0) {
+      log.weights[0] = Math.min(log.weights[0] as number, Math.floor(missing));
+    } else {
+      log.times[0] = at;
+      log.weights[0] = MAX_WEIGHT;
+    }
     log.edge = Math.max(log.edge, at) + ceil(weight * intervalOf(rate));
     return;
   }
@@ -264,7 +277,12 @@ function add(log: RateLog, rate: StartRate, weight: number, at: number): void {
 /** Gives a weight back that was logged with this time. What is forgotten or merged otherwise stays. */
 function remove(log: RateLog, rate: StartRate, weight: number, at: number): void {
   if (log.isBucket) {
-    log.edge = Math.max(0, log.edge - ceil(weight * intervalOf(rate)));
+    if (log.times.length === 0 || at < (log.times[0] as number)) return;
+    // Without that start it would have been full at the moment at which the least was missing; more is lost.
+    const least = log.weights[0] as number;
+    const credit = Math.min(Math.floor(weight * intervalOf(rate)), least);
+    log.edge = Math.max(0, log.edge - credit);
+    log.weights[0] = least - credit;
     return;
   }
   const { times, weights } = log;
@@ -405,7 +423,7 @@ export class Starts {
       }
       if (state.last === moment) {
         // If that start was the last one, the next one may be earlier.
-        const times = state.logs.flatMap((log) => log.times);
+        const times = state.logs.flatMap((log) => (log.isBucket ? [] : log.times));
         state.last = Math.max(0, ...times.filter((time) => time <= moment));
       }
       view.isChanged = true;
