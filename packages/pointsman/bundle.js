@@ -22,6 +22,7 @@ const entries = {
   diagnostics: 'diagnostics/index',
   shared: 'shared/index',
   redis: 'redis/index',
+  http: 'http/index',
 };
 const forNode = {
   'bridge.node': 'bridge/index.node',

@@ -69,6 +69,7 @@ const groups = {
     api('pointsman/bridge'),
     api('pointsman/shared'),
     api('pointsman/redis'),
+    api('pointsman/http'),
     api('pointsman/diagnostics'),
   ],
   Rust: [

@@ -9,6 +9,7 @@ import { build } from 'esbuild';
 import * as pointsman from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
+import * as http from 'pointsman/http';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
 import * as shared from 'pointsman/shared';
@@ -21,6 +22,7 @@ const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
 const sharedBudget = 12_440;
 const redisBudget = 23_650;
+const httpBudget = 1_690;
 const mutexOnRedisBudget = 32_250;
 
 /** Of each export that is no error class, alone. So a class does not pay for the features of another. */
@@ -124,6 +126,13 @@ test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () =>
   const sizes = `${minified} B minified, ${compressed} B gzip of ${redisBudget} B`;
   console.log(`pointsman/redis: ${sizes}`);
   expect(compressed).toBeLessThanOrEqual(redisBudget);
+});
+
+test(`the entry pointsman/http takes at most ${httpBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(http), 'pointsman/http');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${httpBudget} B`;
+  console.log(`pointsman/http: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(httpBudget);
 });
 
 test(`the entry pointsman/diagnostics takes at most ${diagnosticsBudget} bytes`, async () => {

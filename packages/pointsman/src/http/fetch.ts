@@ -1,0 +1,139 @@
+/** Rate limiting for functions from a `Request` to a `Response`, and for Hono. */
+import { checkFunction } from '../sync/errors.js';
+import {
+  checkArguments,
+  type HttpKey,
+  type HttpLimiter,
+  judge,
+  REFUSED,
+  type Verdict,
+} from './verdict.js';
+
+/** Options for {@link rateLimitFetch}. */
+export interface FetchLimitOptions<R extends Request, A extends readonly unknown[]> {
+  /** Returns the key of a request, for example the user's id, from the arguments of the handler. */
+  readonly key: (request: R, ...rest: A) => HttpKey | PromiseLike<HttpKey>;
+}
+
+/**
+ * Returns a handler that limits requests and passes the admitted ones to `handler`: for Deno, Bun, Workers, Next's
+ * routes, and a whole Hono application with its `fetch`. Parameters behind the request are passed on.
+ *
+ * A refused request gets status 429, `Retry-After` and a problem in JSON. Each response has `RateLimit-Policy` and
+ * `RateLimit`, with the rates of the key, or of the limiter if it has none for each key. The handler rejects if the
+ * limiter does, for example because it has no decision and its `whenUnavailable` is `'refuse'`.
+ *
+ * A `Request` has no address. Take it from the platform's parameter, or from a field that the platform's own proxy always
+ * overwrites, such as `CF-Connecting-IP` in Workers, and pass it through {@link addressKey}. A client can send
+ * `X-Forwarded-For` itself, and so choose its key.
+ *
+ * @example
+ * ```ts
+ * import { Redis } from 'ioredis';
+ * import { rateLimitFetch } from 'pointsman/http';
+ * import { redis } from 'pointsman/redis';
+ * import { SharedLimiter } from 'pointsman/shared';
+ *
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+ * const rate = { limit: 1, per: 60_000, name: 'minute' };
+ * const limiter = new SharedLimiter(redis(client), 'http-fetch', { perKey: { rate } });
+ * const handler = rateLimitFetch(limiter, () => new Response('hello'), {
+ *   key: (request) => request.headers.get('x-api-key'),
+ * });
+ *
+ * const request = () => new Request('https://example.com', { headers: { 'x-api-key': 'a1' } });
+ * const first = await handler(request());
+ * console.log(first.headers.get('ratelimit-policy')); // "minute";q=1;w=60
+ * console.log(first.headers.get('ratelimit')); // "minute";r=0;t=60
+ * console.log((await handler(request())).status); // 429
+ * await limiter.close();
+ * client.disconnect();
+ * ```
+ *
+ * @throws {TypeError} if an argument is invalid.
+ */
+export function rateLimitFetch<R extends Request, A extends readonly unknown[]>(
+  limiter: HttpLimiter,
+  handler: (request: R, ...rest: A) => Response | PromiseLike<Response>,
+  options: FetchLimitOptions<R, A>,
+): (request: R, ...rest: A) => Promise<Response> {
+  checkFunction('handler', handler);
+  const { key } = options;
+  checkArguments(limiter, options, key);
+  return async (request, ...rest) => {
+    const verdict = await judge(limiter, await key(request, ...rest));
+    const given = refusalOf(verdict) ?? (await handler(request, ...rest));
+    // An error, or an upgrade to a WebSocket: it cannot be copied.
+    if (given.status < 200) return given;
+    // The fields of a response may be immutable, and a response without a body may be used again.
+    const response = new Response(given.body, given);
+    for (const [name, value] of verdict.fields) response.headers.append(name, value);
+    return response;
+  };
+}
+
+const refusalOf = ({ refusal }: Verdict): Response | undefined =>
+  refusal && new Response(refusal.body, { status: REFUSED, headers: refusal.headers });
+
+/** What {@link rateLimitHono} needs of Hono's `Context`. */
+export interface HonoContext {
+  readonly req: { readonly raw: Request; header(name: string): string | undefined };
+  readonly res: Response;
+  header(name: string, value: string, options: { append: boolean }): void;
+}
+
+/** Options for {@link rateLimitHono}. */
+export interface HonoLimitOptions<C extends HonoContext> {
+  /**
+   * Returns the key of a request, for example the user's id, or the address that `getConnInfo` of Hono returns. Annotate
+   * its parameter with Hono's `Context` to use more of it.
+   */
+  readonly key: (context: C) => HttpKey | PromiseLike<HttpKey>;
+}
+
+/**
+ * Returns a middleware for Hono 4 that limits requests. Keys and responses are those of {@link rateLimitFetch}; Hono's
+ * `onError` gets the errors of the limiter.
+ *
+ * @example
+ * ```ts
+ * import { Hono } from 'hono';
+ * import { Redis } from 'ioredis';
+ * import { rateLimitHono } from 'pointsman/http';
+ * import { redis } from 'pointsman/redis';
+ * import { SharedLimiter } from 'pointsman/shared';
+ *
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+ * const limiter = new SharedLimiter(redis(client), 'http-hono', {
+ *   perKey: { rate: { limit: 100, per: 60_000 } },
+ * });
+ * const app = new Hono();
+ * app.use('/api/*', rateLimitHono(limiter, { key: (c) => c.req.header('x-api-key') }));
+ * app.get('/api/hello', (c) => c.text('hello'));
+ *
+ * const response = await app.request('/api/hello', { headers: { 'x-api-key': 'a1' } });
+ * console.log(response.headers.get('ratelimit')); // "rate";r=99;t=60
+ * await limiter.close();
+ * client.disconnect();
+ * ```
+ *
+ * @throws {TypeError} if an argument is invalid.
+ */
+export function rateLimitHono<C extends HonoContext>(
+  limiter: HttpLimiter,
+  options: HonoLimitOptions<C>,
+): (context: NoInfer<C>, next: () => Promise<void>) => Promise<Response | undefined> {
+  const { key } = options;
+  checkArguments(limiter, options, key);
+  return async (context, next) => {
+    const verdict = await judge(limiter, await key(context));
+    const refused = refusalOf(verdict);
+    if (refused !== undefined) {
+      for (const [name, value] of verdict.fields) refused.headers.append(name, value);
+      return refused;
+    }
+    await next();
+    if (context.res.status < 200) return;
+    for (const [name, value] of verdict.fields) context.header(name, value, { append: true });
+  };
+}
