@@ -44,6 +44,7 @@ const groups = {
   ],
   'How-to': [
     page('A rate-limited crawler', 'docs/how-to/crawler.md'),
+    page('Rate limit a web server', 'docs/how-to/web-server.md'),
     page('Retry failed calls', 'docs/how-to/retry.md'),
     page('Choosing limits', 'docs/how-to/choosing-limits.md'),
     page('Graceful shutdown', 'docs/how-to/graceful-shutdown.md'),
