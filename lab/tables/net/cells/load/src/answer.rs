@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_come_in_parts_of_any_length() {
+    fn an_answer_may_arrive_in_parts_of_any_length() {
         let whole = [HEAD, b"Hello, World!"].concat();
         for length in 1..=whole.len() {
             let mut answer = Answer::default();
