@@ -20,6 +20,7 @@ const entries = {
   bridge: 'bridge/index',
   pool: 'pool/index',
   diagnostics: 'diagnostics/index',
+  shared: 'shared/index',
   redis: 'redis/index',
 };
 const forNode = {
@@ -55,7 +56,7 @@ const groups = [
   {
     name: (id) => pathFrom(`${folder}src`, id).slice(0, -3),
     debugName: 'modules',
-    test: within(/\/(sync|redis)\/(?!index\.)/),
+    test: within(/\/(sync|shared|redis)\/(?!index\.)/),
   },
   { name: 'transport.node', test: within(/\/transport\/.*\.node\./) },
   { name: 'pool-thread', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 4 },
@@ -85,7 +86,9 @@ await build({
   output: {
     dir,
     chunkFileNames: '[name].d.ts',
-    codeSplitting: { groups: shared },
+    codeSplitting: {
+      groups: [...shared, { name: 'shared-types', test: within(/\/shared\/(?!index\.)/) }],
+    },
     minifyInternalExports: false,
     // What the compiler needs to know `Disposable`.
     postBanner: '/// <reference lib="esnext.disposable" />',

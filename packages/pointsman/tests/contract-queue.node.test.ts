@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import * as sync from 'pointsman';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
+import * as shared from 'pointsman/shared';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from './redis/clients.js';
 import { type Server, startServer } from './servers/server.js';
@@ -75,14 +76,14 @@ function runTask(object: Any, options?: object): Promise<Held> {
 }
 
 const redisSubject = (mode: 'local' | 'strict'): Subject => ({
-  ...redis,
-  name: `RedisMutex, ${mode}`,
+  ...shared,
+  name: `SharedMutex, ${mode}`,
   keepsHeld: false,
   takesMaxWaiting: false,
   make: async () => {
     const client = await connect('ioredis', server.port);
     const namespace = `contract ${Math.random()}`;
-    const object = new redis.RedisMutex(client, { namespace, mode });
+    const object = new shared.SharedMutex(redis.redis(client, { namespace }), { mode });
     onTestFinished(() => object.close());
     return { object, request: (options) => object.lock('a', options) };
   },

@@ -14,6 +14,7 @@ import * as sync from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
+import * as shared from 'pointsman/shared';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from './redis/clients.js';
 import { type Server, startServer } from './servers/server.js';
@@ -77,14 +78,17 @@ async function busyPool(maxWaiting: number) {
 
 async function redisMutex(mode: 'local' | 'strict') {
   const client = await connect('ioredis', server.port);
-  const mutex = new redis.RedisMutex(client, { namespace: `contract ${Math.random()}`, mode });
+  const mutex = new shared.SharedMutex(
+    redis.redis(client, { namespace: `contract ${Math.random()}` }),
+    { mode },
+  );
   onTestFinished(() => mutex.close());
   return mutex;
 }
 
 const redisSubject = (mode: 'local' | 'strict'): Subject => ({
-  ...redis,
-  name: `RedisMutex, ${mode}`,
+  ...shared,
+  name: `SharedMutex, ${mode}`,
   make: async () => {
     const object = await redisMutex(mode);
     const guard = await object.lock('a');
@@ -98,7 +102,8 @@ const redisSubject = (mode: 'local' | 'strict'): Subject => ({
     const client = await connect('ioredis', server.port);
     const mutex = await redisMutex(mode);
     return [
-      (options) => new redis.RedisMutex(client, options),
+      (options) => redis.redis(client, options),
+      (options) => new shared.SharedMutex(redis.redis(client), options),
       (options) => mutex.tryLock('b', options),
       (options) => mutex.run('b', () => 1, options),
       (options) => mutex.wrap('b', () => 1, options),
@@ -465,9 +470,9 @@ test.each(['node', 'browser'] as const)(
           import * as sync from 'pointsman';
           import * as bridge from 'pointsman/bridge';
           import * as pool from 'pointsman/pool';
-          import * as redis from 'pointsman/redis';
+          import * as shared from 'pointsman/shared';
           const found = ${JSON.stringify(errors)}.map((name) =>
-            [sync, bridge, pool, redis].filter((entry) => name in entry)
+            [sync, bridge, pool, shared].filter((entry) => name in entry)
               .map((entry) => entry[name] === sync[name]));
           const bases = [new bridge.BridgeClosedError(''), new pool.PoolClosedError('')]
             .map((error) => error instanceof sync.ClosedError);

@@ -7,10 +7,18 @@ import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
+import * as shared from 'pointsman/shared';
 import { expect, test } from 'vitest';
 
 test('a name exported by several entries is the same object', () => {
-  const entries: readonly Record<string, unknown>[] = [task, bridge, pool, redis, diagnostics];
+  const entries: readonly Record<string, unknown>[] = [
+    task,
+    bridge,
+    pool,
+    shared,
+    redis,
+    diagnostics,
+  ];
   const met = new Map<string, unknown>();
   const several: string[] = [];
   for (const [name, value] of entries.flatMap((entry) => Object.entries(entry))) {

@@ -11,11 +11,12 @@ import { startServer } from './servers/server.js';
 
 const application = `
 import { createClient } from 'redis';
-import { fencedSet, RedisMutex } from 'pointsman/redis';
+import { fencedSet, redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 
 async function main() {
   const client = await createClient({ url: process.env.REDIS_URL }).connect();
-  const mutex = new RedisMutex(client, { ttl: 300 });
+  const mutex = new SharedMutex(redis(client, { ttl: 300 }));
   await mutex.run('value', async (guard) => {
     console.log(await fencedSet(client, 'value', 'new', guard), await client.hGet('value', 'value'));
   });

@@ -1,4 +1,4 @@
-/** `RedisMutex` as an implementation for the scenarios of `spec/`. */
+/** `SharedMutex` as an implementation for the scenarios of `spec/`. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Capability,
@@ -7,7 +7,13 @@ import {
   nextMacrotask,
   type Subject,
 } from '@pointsman/spec';
-import { ClosedError, type RedisMutex, ReentrancyError, TimeoutError } from 'pointsman/redis';
+import {
+  ClosedError,
+  ReentrancyError,
+  SharedMutex,
+  type Store,
+  TimeoutError,
+} from 'pointsman/shared';
 
 const capabilities: readonly Capability[] = [
   'timeout',
@@ -33,9 +39,9 @@ const slack = 25;
 
 let scenarios = 0;
 
-/** Every scenario has its own namespace within that of the mutex. */
-export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementation {
-  let current = mutex;
+/** Every scenario has its own namespace within that of the store. */
+export function onRedis(store: Store, mode: 'local' | 'strict'): Implementation {
+  let current: SharedMutex;
   const settle = async () => {
     // Replies arrive in the order of the commands, so after a query's reply no earlier reply is pending.
     for (let i = 0; i < 3; i++) {
@@ -49,7 +55,8 @@ export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementa
     // A strict grant takes a round trip, so an abort in the same turn drops it.
     capabilities: new Set(mode === 'strict' ? [...capabilities, 'drop'] : capabilities),
     create() {
-      current = mutex.withNamespace(`${mutex.namespace}-${++scenarios}`);
+      const namespace = `${store.namespace}-${++scenarios}`;
+      current = new SharedMutex(store.withNamespace(namespace), { mode });
       return subject(current);
     },
     settle,
@@ -66,7 +73,7 @@ function kindOf(error: unknown): ErrorKind | undefined {
   return undefined;
 }
 
-function subject(mutex: RedisMutex): Subject {
+function subject(mutex: SharedMutex): Subject {
   return {
     acquire: ({ key = 'the only one', timeout, ...request }) =>
       mutex.lock(key, timeout === undefined ? request : { ...request, timeout: timeout * pace }),

@@ -1,8 +1,9 @@
-/** The scenarios of `spec/` on `RedisMutex`. */
+/** The scenarios of `spec/` on `SharedMutex` over Redis. */
 import { missingCapabilities, runScenario } from '@pointsman/spec';
 import { scenarioFiles } from '@pointsman/spec/scenarios';
 import { Redis } from 'ioredis';
-import { RedisMutex } from 'pointsman/redis';
+import { redis } from 'pointsman/redis';
+import type { Store } from 'pointsman/shared';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lacks, onRedis } from './redis-implementation.js';
 import { type Server, startServer } from './servers/server.js';
@@ -30,13 +31,13 @@ afterAll(() => server.stop());
 
 describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
   let client: Redis;
-  let mutex: RedisMutex;
+  let store: Store;
   beforeAll(() => {
     client = new Redis({ port: server.port });
-    mutex = new RedisMutex(client, { handler, mode, ttl: 1_000, namespace: `${handler}-${mode}` });
+    store = redis(client, { handler, ttl: 1_000, namespace: `${handler}-${mode}` });
   });
   afterAll(async () => {
-    await mutex.close();
+    await store.close();
     client.disconnect();
   });
 
@@ -50,7 +51,7 @@ describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
       }
       const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
       test.skipIf(reasons.length > 0)(`${scenario.name}${why}`, async () => {
-        const implementation = onRedis(mutex, mode);
+        const implementation = onRedis(store, mode);
         await runScenario(primitive, scenario, implementation);
         await runScenario(primitive, scenario, { ...implementation, sparing: true });
       });

@@ -1,5 +1,6 @@
 /**
- * The two connections of a mutex, for commands and for messages, shared by the sessions of its namespaces.
+ * The two connections of a store, for commands and for messages, shared by its sessions. They open with the first one,
+ * and close with the last.
  *
  * Invariant: nothing is sent before the server has been checked and prepared. For each session, every loss of a
  * connection causes one `suspend`, followed by one `resume`.
@@ -8,13 +9,13 @@
  * for commands while the server is being prepared, and afterwards to the sessions; the one for messages to `probe`.
  */
 
-import {
-  type CommandConnection,
-  type ConnectionFactory,
-  ConnectionLostError,
-  type SubscriberConnection,
+import { StoreError } from '../shared/errors.js';
+import { ConnectionLostError } from '../shared/store.js';
+import type {
+  CommandConnection,
+  ConnectionFactory,
+  SubscriberConnection,
 } from './connection/connection.js';
-import { RedisLockError } from './errors.js';
 import { type Handler, runOf } from './handlers/handler.js';
 
 export interface ConnectionObserver {
@@ -28,6 +29,8 @@ export interface ConnectionObserver {
   /** Messages may have been missed. */
   recheck(): void;
 }
+
+const notConnected = () => new ConnectionLostError('not connected');
 
 const OLDEST_REDIS = [6, 2] as const;
 /** Milliseconds that the preparation of a session may take; on a half-open connection it never ends. */
@@ -49,17 +52,20 @@ async function checkServer(
     Number(major) < OLDEST_REDIS[0] ||
     (Number(major) === OLDEST_REDIS[0] && Number(minor) < OLDEST_REDIS[1])
   ) {
-    throw new RedisLockError(
+    throw new StoreError(
       `the server must be Redis ${OLDEST_REDIS.join('.')} or later, or Valkey, got ${version}`,
     );
   }
   return runOf(String(info));
 }
 
-interface SharedSubscription {
+export interface SharedSubscription {
   readonly listeners: Set<(message: string) => void>;
   readonly subscribed: Promise<void>;
-  /** The number of its latest confirmation by the server, counted over all channels; 0 while it has none. */
+  /**
+   * 0 while messages may be missed; otherwise a number that stays the same while none can have been: that of its latest
+   * confirmation by the server, counted over all channels.
+   */
   confirmed: number;
 }
 
@@ -75,7 +81,7 @@ export class Connections {
   #ready = false;
   /** Counts connections: a preparation begun on an older one is not finished on a newer one. */
   #generation = 0;
-  #reason: unknown = new ConnectionLostError('not connected yet');
+  #reason: unknown = notConnected();
 
   constructor(factory: ConnectionFactory) {
     this.factory = factory;
@@ -102,8 +108,7 @@ export class Connections {
     return this.#subscriber;
   }
 
-  /** Resolves when the server has confirmed the subscription. */
-  listen(name: string, listener: (message: string) => void): Promise<void> {
+  listen(name: string, listener: (message: string) => void): SharedSubscription {
     let channel = this.#channels.get(name);
     if (channel === undefined) {
       const listeners = new Set<(message: string) => void>();
@@ -123,7 +128,7 @@ export class Connections {
       channel = made;
     }
     channel.listeners.add(listener);
-    return channel.subscribed;
+    return channel;
   }
 
   unlisten(name: string, listener: (message: string) => void): void {
@@ -133,23 +138,21 @@ export class Connections {
     this.subscriber.unsubscribe(name).catch(() => {});
   }
 
-  /**
-   * Returns 0 if a listener may miss messages of a channel; otherwise a number that stays the same while no message can
-   * have been missed.
-   */
-  continuity(name: string, listener: (message: string) => void): number {
-    const channel = this.#channels.get(name);
-    return channel?.listeners.has(listener) ? channel.confirmed : 0;
-  }
-
   add(observer: ConnectionObserver): void {
     this.#observers.add(observer);
     if (this.#ready) void this.#prepare([observer], this.#generation);
     else observer.suspend(this.#reason);
   }
 
-  delete(observer: ConnectionObserver): void {
-    this.#observers.delete(observer);
+  /** Closes the connections with the last observer. */
+  async delete(observer: ConnectionObserver): Promise<void> {
+    if (!this.#observers.delete(observer) || this.#observers.size > 0) return;
+    this.#down(notConnected());
+    const connections = [this.#commands, this.#subscriber];
+    this.#commands = undefined;
+    this.#subscriber = undefined;
+    this.#probedAt = undefined;
+    await Promise.all(connections.map((connection) => connection?.close()));
   }
 
   /** Pings the connection for messages, or drops it if a ping has had no reply for `patience` milliseconds. */
@@ -179,21 +182,17 @@ export class Connections {
     await this.#up();
   }
 
-  async close(): Promise<void> {
-    this.#down(new ConnectionLostError('closed'));
-    await Promise.all([this.#commands?.close(), this.#subscriber?.close()]);
-  }
-
   async #up(): Promise<void> {
     this.#ready = true;
     await this.#prepare([...this.#observers], ++this.#generation);
   }
 
   async #prepare(added: readonly ConnectionObserver[], generation: number): Promise<void> {
+    const { commands } = this;
     for (const observer of added) {
-      const timer = setTimeout(() => this.#commands?.reconnect(), PREPARE_PATIENCE).unref();
+      const timer = setTimeout(() => commands.reconnect(), PREPARE_PATIENCE).unref();
       try {
-        const server = await checkServer(this.commands, observer.key);
+        const server = await checkServer(commands, observer.key);
         await observer.handler.prepare();
         if (generation === this.#generation && this.#observers.has(observer))
           observer.resume(server);

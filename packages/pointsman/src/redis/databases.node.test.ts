@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { expect, onTestFinished, test } from 'vitest';
-import { handlers, useServer } from '../../tests/redis/scene.js';
-import { type RedisGuard, RedisMutex } from './index.js';
+import { handlers, mutexOn, useServer } from '../../tests/redis/scene.js';
+import type { SharedGuard } from '../shared/index.js';
 
 const scene = useServer();
 
@@ -29,14 +29,14 @@ test.each(
   const { library, handler } = way;
   const settings = { namespace: scene.namespace, handler, ttl: 1_000 };
   const make = async (number: number) => {
-    const mutex = new RedisMutex(await clients[library](number), settings);
+    const mutex = mutexOn(await clients[library](number), settings);
     onTestFinished(() => mutex.close());
     return mutex;
   };
   const [zero, one, other] = [await make(0), await make(1), await make(1)];
   const guard = await zero.lock('k');
   // If this namespace counted as lost, nothing would be granted at first.
-  const held = (await one.tryLock('k')) as RedisGuard;
+  const held = (await one.tryLock('k')) as SharedGuard;
   expect(held).toBeDefined();
   expect(await other.tryLock('l')).toBeDefined();
   expect(await other.tryLock('k')).toBeUndefined();

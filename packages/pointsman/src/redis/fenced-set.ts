@@ -5,12 +5,12 @@
  * expire, be evicted or be overwritten without the other.
  */
 
+import { SharedGuard } from '../shared/acquisition.js';
+import { isTorn } from '../shared/options.js';
 import { checkInteger, invalid } from '../sync/errors.js';
-import { RedisGuard } from './acquisition.js';
 import type { RedisClient } from './connection/client.js';
 import { adapterOf } from './connection/clients.js';
 import { fencedSet as script } from './lua/scripts.js';
-import { isTorn } from './options.js';
 
 /**
  * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to whether it was set.
@@ -20,7 +20,7 @@ import { isTorn } from './options.js';
  *
  * Runs a Lua script on the client itself.
  *
- * @param client A client of the same kinds as for {@link RedisMutex}.
+ * @param client A client of the same kinds as for {@link redis}.
  * @param key A non-empty, well-formed string.
  * @param value A well-formed string, or a number.
  * @param fence The guard of the lock on `key` under which you write. For a lock on other keys, pass its token.
@@ -31,10 +31,11 @@ import { isTorn } from './options.js';
  * @example
  * ```ts
  * import { Redis } from 'ioredis';
- * import { fencedSet, RedisMutex } from 'pointsman/redis';
+ * import { fencedSet, redis } from 'pointsman/redis';
+ * import { SharedMutex } from 'pointsman/shared';
  *
  * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
- * const mutex = new RedisMutex(client);
+ * const mutex = new SharedMutex(redis(client));
  * const token = await mutex.run('report', async (guard) => {
  *   console.log(await fencedSet(client, 'report', 'new', guard)); // true
  *   return guard.token;
@@ -49,7 +50,7 @@ export async function fencedSet(
   client: RedisClient,
   key: string,
   value: string | number,
-  fence: RedisGuard | number,
+  fence: SharedGuard | number,
 ): Promise<boolean> {
   if (typeof key !== 'string' || key === '' || isTorn(key)) {
     throw invalid('key', key, 'a non-empty, well-formed string');
@@ -57,12 +58,12 @@ export async function fencedSet(
   if (typeof value === 'string' ? isTorn(value) : typeof value !== 'number') {
     throw invalid('value', value, 'a well-formed string or a number');
   }
-  const token = fence instanceof RedisGuard ? tokenOf(fence, key) : fence;
+  const token = fence instanceof SharedGuard ? tokenOf(fence, key) : fence;
   checkInteger('fence', token, 1, Number.MAX_SAFE_INTEGER);
   return Number(await adapterOf(client).eval(script, [key], `${value}`, `${token}`)) === 1;
 }
 
-function tokenOf(guard: RedisGuard, key: string): number {
+function tokenOf(guard: SharedGuard, key: string): number {
   if (guard.released) throw invalid('fence', guard, 'a guard that has not been released');
   if (!guard.keys.includes(key)) {
     throw new TypeError(

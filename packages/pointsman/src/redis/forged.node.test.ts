@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
-import { signMessage } from './protocol/wire.js';
+import { signMessage } from '../shared/protocol/wire.js';
 
 const scene = useServer();
 

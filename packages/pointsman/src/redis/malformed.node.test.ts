@@ -7,18 +7,18 @@ import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, libraries } from '../../tests/redis/clients.js';
 import { handlers, short, soon, useServer, watch } from '../../tests/redis/scene.js';
-import { connectionsOf } from './connection/clients.js';
-import type { ConnectionFactory } from './connection/connection.js';
-import { Connections } from './connections.js';
-import { RedisLockError, RedisMutex } from './index.js';
-import type { Message, Operation } from './protocol/protocol.js';
+import { SharedMutex, StoreError } from '../shared/index.js';
+import type { Message, Operation } from '../shared/protocol/protocol.js';
 import {
   decodeMessage,
   decodeReply,
   encodeMessage,
   MalformedError,
   requestsOf,
-} from './protocol/wire.js';
+} from '../shared/protocol/wire.js';
+import { connectionsOf } from './connection/clients.js';
+import type { ConnectionFactory } from './connection/connection.js';
+import { storeOver } from './store.js';
 
 const scene = useServer();
 
@@ -276,9 +276,8 @@ describe.each(handlers)('%s', (handler) => {
 
   test('malformed records are refused in time, and other namespaces are not affected', async () => {
     const base = `{${scene.namespace}}`;
-    const other = (await scene.process({ handler, ttl: short })).withNamespace(
-      `${scene.namespace}-other`,
-    );
+    const store = await scene.store({ handler, ttl: short });
+    const other = new SharedMutex(store.withNamespace(`${scene.namespace}-other`));
     const texts = ['', '{}', 'a.0/1 x', '9'.repeat(400)];
     for (const [i, text] of texts.entries()) {
       const writes = [
@@ -301,7 +300,7 @@ describe.each(handlers)('%s', (handler) => {
           (error) => error,
         );
         if (error !== undefined)
-          expect(['RedisLockError', 'TimeoutError'], `${i} ${n}`).toContain(error.name);
+          expect(['StoreError', 'TimeoutError'], `${i} ${n}`).toContain(error.name);
         await held.release();
         await other.run('k', () => {}, { timeout: 1_000 });
       }
@@ -328,10 +327,7 @@ test('a malformed reply is refused, and later requests are served', async () => 
       };
     },
   };
-  const mutex = new RedisMutex(new Connections(factory) as never, {
-    namespace: scene.namespace,
-    ttl: short,
-  });
+  const mutex = new SharedMutex(storeOver(factory, { namespace: scene.namespace, ttl: short }));
   onTestFinished(() => mutex.close());
   const replies = [
     null,
@@ -347,7 +343,7 @@ test('a malformed reply is refused, and later requests are served', async () => 
   for (const reply of [...replies, ...fc.sample(fc.string({ unit: 'binary' }), 20)]) {
     mutate = () => reply;
     const refused = mutex.lock('k', { timeout: 5_000 });
-    await expect(refused, JSON.stringify(reply)).rejects.toThrow(RedisLockError);
+    await expect(refused, JSON.stringify(reply)).rejects.toThrow(StoreError);
     mutate = (reply) => reply;
     await mutex.run('k', () => {}, { timeout: 5_000 });
   }

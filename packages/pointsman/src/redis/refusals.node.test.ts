@@ -1,5 +1,5 @@
 /**
- * Servers that refuse: the request rejects with a RedisLockError whose cause says why, nothing is held, and requests
+ * Servers that refuse: the request rejects with a StoreError whose cause says why, nothing is held, and requests
  * succeed again when the server accepts.
  */
 import { once } from 'node:events';
@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   handlers,
   modes,
+  mutexOn,
   soon,
   untilHeld,
   untilWaiting,
@@ -18,7 +19,7 @@ import {
   ways,
 } from '../../tests/redis/scene.js';
 import { startServer } from '../../tests/servers/server.js';
-import { RedisLockError, RedisMutex } from './index.js';
+import { StoreError } from '../shared/index.js';
 
 const scene = useServer();
 
@@ -27,7 +28,7 @@ async function expectRefusal(promise: Promise<unknown>, cause: RegExp) {
     () => undefined,
     (reason) => reason,
   );
-  expect(error).toBeInstanceOf(RedisLockError);
+  expect(error).toBeInstanceOf(StoreError);
   expect(error.message).toMatch(cause);
   expect(error.cause).toBeInstanceOf(Error);
   expect((error.cause as Error).message).toMatch(cause);
@@ -97,7 +98,7 @@ describe.each(refusals)('the server $name', ({ says, refuse, undo }) => {
       await spoil();
       await expectRefusal(b.lock(['k', 'l']), says);
       await expectRefusal(b.lock('free'), says);
-      await expect(b.run('free', () => expect.unreachable())).rejects.toThrow(RedisLockError);
+      await expect(b.run('free', () => expect.unreachable())).rejects.toThrow(StoreError);
       void guard.release();
       await repair();
       await expect
@@ -206,7 +207,7 @@ describe('a server that', () => {
     );
     const mutex = await scene.process({ port });
     const error = await mutex.lock('k').catch((reason) => reason);
-    expect(error).toBeInstanceOf(RedisLockError);
+    expect(error).toBeInstanceOf(StoreError);
     expect(error.message).toMatch(/Redis 6\.2 or later.*got 5\.0\.7/);
   });
 
@@ -216,7 +217,7 @@ describe('a server that', () => {
     const client = new Redis({ port: server.port, lazyConnect: true });
     onTestFinished(() => client.disconnect());
     await server.kill();
-    const mutex = new RedisMutex(client, { ttl: 300 });
+    const mutex = mutexOn(client, { ttl: 300 });
     onTestFinished(() => mutex.close());
     const [first, second] = [watch(mutex.lock('k')), watch(mutex.tryLock('l'))];
     await expectRefusal(first.promise, /ECONNREFUSED/);
@@ -232,7 +233,7 @@ describe('a server that', () => {
     const client = new Redis({ port: 1, lazyConnect: true });
     client.on('error', () => {});
     onTestFinished(() => client.disconnect());
-    const mutex = new RedisMutex(client, { ttl: 300, mode });
+    const mutex = mutexOn(client, { ttl: 300, mode });
     onTestFinished(() => mutex.close());
     const first = mutex.lock('k');
     const [second, third] = [watch(mutex.lock('k')), watch(mutex.lock('k'))];
@@ -248,7 +249,7 @@ describe('a server that', () => {
     const client = new Redis({ port: server.port, password: 'wrong', lazyConnect: true });
     client.on('error', () => {});
     onTestFinished(() => client.disconnect());
-    const mutex = new RedisMutex(client, { ttl: 300 });
+    const mutex = mutexOn(client, { ttl: 300 });
     onTestFinished(() => mutex.close());
     await expectRefusal(mutex.lock('k'), /WRONGPASS/);
   });

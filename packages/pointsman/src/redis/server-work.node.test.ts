@@ -5,11 +5,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { useServer } from '../../tests/redis/scene.js';
+import type { Operation } from '../shared/protocol/protocol.js';
 import { connectionsOf } from './connection/clients.js';
 import type { CommandConnection } from './connection/connection.js';
 import { baseOf } from './handlers/handler.js';
 import { ScriptHandler } from './handlers/script.js';
-import type { Operation } from './protocol/protocol.js';
 
 const scene = useServer();
 let client: Redis;

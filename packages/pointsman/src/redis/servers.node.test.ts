@@ -11,7 +11,7 @@ import {
   watch,
 } from '../../tests/redis/scene.js';
 import { availableServers } from '../../tests/servers/server.js';
-import { TimeoutError } from './index.js';
+import { TimeoutError } from '../shared/index.js';
 
 describe.each(availableServers())('$name $version', (kind) => {
   const scene = useServer({ kind });

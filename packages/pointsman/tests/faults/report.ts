@@ -39,7 +39,7 @@ Client processes lock on a real server. A judge that does not query the server r
 - after the last \`close()\` the server is as empty as before, within 3 ttl if processes were killed;
 - every error is explained by the fault.
 
-The figures were measured on an otherwise idle machine. Under other load locks take longer. If a process gets no CPU time for as long as a lease, or a connection takes longer than a second, requests are refused with a \`RedisLockError\`, and the row of crowds reports them as not served.
+The figures were measured on an otherwise idle machine. Under other load locks take longer. If a process gets no CPU time for as long as a lease, or a connection takes longer than a second, requests are refused with a \`StoreError\`, and the row of crowds reports them as not served.
 
 Processes alternate between client libraries (ioredis, node-redis) and modes (local, strict), trials between handlers (script, pure). Times are milliseconds.
 

@@ -3,7 +3,8 @@
  * their own, so that each is a separate process to the server.
  */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
-import { RedisMutex, type RedisMutexOptions } from '../../src/redis/index.js';
+import { type RedisClient, type RedisOptions, redis } from '../../src/redis/index.js';
+import { SharedMutex, type SharedMutexOptions, type Store } from '../../src/shared/index.js';
 import { startProxy } from '../servers/proxy.js';
 import { type Server, type ServerOptions, startServer } from '../servers/server.js';
 import { connect, type Library, type User } from './clients.js';
@@ -28,7 +29,14 @@ export const soon = { interval: 5, timeout: 5_000 };
 /** Milliseconds: short enough to expire in a test, long enough for a busy machine. */
 export const short = 300;
 
-export interface ProcessOptions extends RedisMutexOptions {
+export interface MutexOptions extends RedisOptions, SharedMutexOptions {}
+
+/** A mutex on a store of its own. */
+export function mutexOn(client: RedisClient, { mode, ...options }: MutexOptions = {}): SharedMutex {
+  return new SharedMutex(redis(client, options), { mode });
+}
+
+export interface ProcessOptions extends MutexOptions {
   readonly library?: Library;
   /** The port of the server, or of a proxy to it. */
   readonly port?: number;
@@ -39,16 +47,21 @@ export class Scene {
   server!: Server;
   namespace = '';
 
-  async process({
+  async store({
     library = 'ioredis',
     port = this.server.port,
     user,
+    mode: _,
     ...options
-  }: ProcessOptions = {}) {
+  }: ProcessOptions = {}): Promise<Store> {
     const client = await connect(library, port, user);
-    const mutex = new RedisMutex(client, { namespace: this.namespace, ttl: 1_000, ...options });
-    onTestFinished(() => mutex.close());
-    return mutex;
+    const store = redis(client, { namespace: this.namespace, ttl: 1_000, ...options });
+    onTestFinished(() => store.close());
+    return store;
+  }
+
+  async process(options: ProcessOptions = {}): Promise<SharedMutex> {
+    return new SharedMutex(await this.store(options), { mode: options.mode });
   }
 
   async proxy() {
@@ -116,12 +129,12 @@ export function watch<T>(promise: Promise<T>): Outcome<T> {
 }
 
 /** Waits until the server knows `count` waiting requests. */
-export async function untilWaiting(mutex: RedisMutex, count: number): Promise<void> {
+export async function untilWaiting(mutex: SharedMutex, count: number): Promise<void> {
   await expect.poll(async () => (await mutex.query()).waiting.length, soon).toBe(count);
 }
 
 /** Waits until the server knows exactly these locked keys, and no waiter. */
-export async function untilHeld(mutex: RedisMutex, ...keys: string[]): Promise<void> {
+export async function untilHeld(mutex: SharedMutex, ...keys: string[]): Promise<void> {
   await expect
     .poll(async () => {
       const { held, waiting } = await mutex.query();

@@ -15,12 +15,9 @@ import {
 import { createOldClient, OldestRedis } from '../../../tests/redis/clients.js';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
+import { ConnectionLostError } from '../../shared/store.js';
 import { connectionsOf } from './clients.js';
-import {
-  type ConnectionEvents,
-  type ConnectionFactory,
-  ConnectionLostError,
-} from './connection.js';
+import type { ConnectionEvents, ConnectionFactory } from './connection.js';
 import { Commands } from './reconnecting.js';
 import { slotOf } from './slot.js';
 import type { Adapter, Socket, SocketEvents } from './socket.js';

@@ -1,10 +1,12 @@
 /**
- * The connections of a mutex, the same for all client libraries.
+ * The connections of a store, the same for all client libraries.
  *
  * Invariant: a connection sends commands in the order of the calls, each once, and either returns the reply or rejects.
  *
  * Replies are those of RESP 2: strings, numbers, arrays and null.
  */
+
+import { ConnectionLostError } from '../../shared/store.js';
 
 export interface ConnectionFactory {
   /** Messages are sent by PUBLISH (`plain`) or SPUBLISH (`sharded`). */
@@ -54,11 +56,6 @@ export interface SubscriberConnection {
   /** Drops the socket, which may be half-open, and connects again. Does nothing while it is down. */
   reconnect(): void;
   close(): Promise<void>;
-}
-
-/** A command will get no reply. The server may or may not have processed it. */
-export class ConnectionLostError extends Error {
-  override readonly name = 'ConnectionLostError';
 }
 
 export function lossOf(cause: unknown): ConnectionLostError {

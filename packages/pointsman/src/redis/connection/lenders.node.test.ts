@@ -2,9 +2,10 @@
 import { createClientPool, createSentinel } from 'redis';
 import * as redis5 from 'redis-5';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { handlers, soon, useServer, watch } from '../../../tests/redis/scene.js';
+import { handlers, mutexOn, soon, useServer, watch } from '../../../tests/redis/scene.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
-import { fencedSet, type RedisClient, RedisLockError, RedisMutex } from '../index.js';
+import { StoreError } from '../../shared/index.js';
+import { fencedSet, type RedisClient } from '../index.js';
 
 const scene = useServer();
 let replica: Server;
@@ -57,8 +58,8 @@ describe.each(Object.entries(lenders))('%s', (_, connect) => {
       const settings = { namespace: scene.namespace, handler, ttl: 1_000 };
       const other = await scene.process({ ...settings, library: 'node-redis' });
       const [zero, three] = [
-        new RedisMutex(await connect(), settings),
-        new RedisMutex(await connect(3), settings),
+        mutexOn(await connect(), settings),
+        mutexOn(await connect(3), settings),
       ];
       onTestFinished(() => zero.close());
       onTestFinished(() => three.close());
@@ -91,13 +92,13 @@ test.each([
   ['a pool of node-redis 5', redis5.createClientPool as never as typeof createClientPool],
 ])('%s that is not connected is refused in time', async (_, create) => {
   const client = create({ url: scene.server.url });
-  const mutex = new RedisMutex(client as RedisClient, { ttl: 50 });
+  const mutex = mutexOn(client as RedisClient, { ttl: 50 });
   onTestFinished(() => mutex.close());
-  await expect(mutex.lock('k')).rejects.toThrow(RedisLockError);
+  await expect(mutex.lock('k')).rejects.toThrow(StoreError);
 });
 
 test('after a failover the mutex uses the new primary', { timeout: 60_000 }, async () => {
-  const mutex = new RedisMutex(await lenders['a sentinel'](), {
+  const mutex = mutexOn(await lenders['a sentinel'](), {
     namespace: scene.namespace,
     ttl: 500,
   });

@@ -4,14 +4,9 @@
  * Invariant: a command is passed to one socket only, so no library can send it twice. It has one reply or rejects.
  */
 
+import { ConnectionLostError } from '../../shared/store.js';
 import { nextMicrotask } from '../../sync/wait/give-up.js';
-import {
-  type CommandConnection,
-  type ConnectionEvents,
-  ConnectionLostError,
-  isReply,
-  lossOf,
-} from './connection.js';
+import { type CommandConnection, type ConnectionEvents, isReply, lossOf } from './connection.js';
 import type { Adapter, Purpose, Socket, SocketEvents } from './socket.js';
 
 /** Milliseconds that a socket may take to become ready; a half-open connection never does. */

@@ -4,13 +4,8 @@
  * Invariant: while the connection is up, the server has every subscription made here that it has not refused.
  */
 
-import {
-  type ConnectionEvents,
-  ConnectionLostError,
-  isReply,
-  lossOf,
-  type SubscriberConnection,
-} from './connection.js';
+import { ConnectionLostError } from '../../shared/store.js';
+import { type ConnectionEvents, isReply, lossOf, type SubscriberConnection } from './connection.js';
 import { ReconnectingConnection, type ReconnectingSocket } from './reconnecting.js';
 import type { Adapter, Socket } from './socket.js';
 

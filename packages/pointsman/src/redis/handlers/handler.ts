@@ -4,8 +4,8 @@
  * Invariant: both handlers keep the same state, so processes with different handlers may share a namespace.
  */
 
+import type { Batch, Reply } from '../../shared/protocol/protocol.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import type { Batch, Reply } from '../protocol/protocol.js';
 
 export interface Handler {
   /** Prepares a new connection. The caller awaits it before it sends batches. */

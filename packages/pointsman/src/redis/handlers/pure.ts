@@ -7,16 +7,13 @@
  * transaction only overestimates the other leases and underestimates its own.
  */
 
+import { apply } from '../../shared/protocol/apply.js';
+import type { Batch, Reply } from '../../shared/protocol/protocol.js';
+import type { World } from '../../shared/protocol/state.js';
+import { encodeMessage, mapOf, signMessage } from '../../shared/protocol/wire.js';
+import { ConnectionLostError } from '../../shared/store.js';
 import { Mutex } from '../../sync/mutex/mutex.js';
-import {
-  type CommandConnection,
-  type ConnectionFactory,
-  ConnectionLostError,
-} from '../connection/connection.js';
-import { apply } from '../protocol/apply.js';
-import type { Batch, Reply } from '../protocol/protocol.js';
-import type { World } from '../protocol/state.js';
-import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
+import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
 import { channelOf, type keysOf, runOf, ServerHandler, turnsOf } from './handler.js';
 import { load, type Stored, store } from './stored.js';
 import { WriterQueue } from './writer-queue.js';

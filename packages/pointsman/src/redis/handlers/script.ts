@@ -6,10 +6,10 @@
  * order. So a batch never overtakes another.
  */
 
-import { ConnectionLostError } from '../connection/connection.js';
+import type { Batch, Reply } from '../../shared/protocol/protocol.js';
+import { decodeReply, encodeBatch } from '../../shared/protocol/wire.js';
+import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
-import type { Batch, Reply } from '../protocol/protocol.js';
-import { decodeReply, encodeBatch } from '../protocol/wire.js';
 import { ServerHandler } from './handler.js';
 
 export class ScriptHandler extends ServerHandler {

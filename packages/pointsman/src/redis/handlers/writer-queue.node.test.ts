@@ -2,9 +2,10 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { soon, useServer } from '../../../tests/redis/scene.js';
+import type { Batch } from '../../shared/protocol/protocol.js';
+import { ConnectionLostError } from '../../shared/store.js';
 import { connectionsOf } from '../connection/clients.js';
-import { type CommandConnection, ConnectionLostError } from '../connection/connection.js';
-import type { Batch } from '../protocol/protocol.js';
+import type { CommandConnection } from '../connection/connection.js';
 import { baseOf, turnsOf } from './handler.js';
 import { PureHandler } from './pure.js';
 import { TRIES } from './writer-queue.js';

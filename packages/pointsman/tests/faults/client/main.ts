@@ -17,7 +17,7 @@ const expected = new Set([
   'AbortError',
   'ClosedError',
   'LockLostError',
-  'RedisLockError',
+  'StoreError',
 ]);
 /**
  * The longest pause of a process, in milliseconds, between the lock's last look at the clock and the grant. A lock

@@ -1,11 +1,12 @@
 /** Pointsman's lock, with either client library. */
-import { type RedisClient, RedisMutex } from 'pointsman/redis';
+import { type RedisClient, redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 import type { Lock, Setting } from './subject.js';
 
 export default async function open(setting: Setting): Promise<Lock> {
   const { ttl, handler, mode, name } = setting;
   const { client, end } = await connect(setting);
-  const mutex = new RedisMutex(client, { ttl, handler, mode, name });
+  const mutex = new SharedMutex(redis(client, { ttl, handler, name }), { mode });
   return {
     lock: (keys, terms) => mutex.lock(keys, terms),
     query: () => mutex.query(),

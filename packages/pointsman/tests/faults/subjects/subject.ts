@@ -1,4 +1,4 @@
-/** The part of `RedisMutex` that the client processes use. */
+/** The part of `SharedMutex` that the client processes use. */
 
 export interface Setting {
   readonly port: number;

@@ -3,18 +3,18 @@
  *
  * Invariant: messages of one connection arrive in order or not at all.
  */
-import {
-  type CommandConnection,
-  type ConnectionEvents,
-  type ConnectionFactory,
-  ConnectionLostError,
-  type SubscriberConnection,
+import type {
+  CommandConnection,
+  ConnectionEvents,
+  ConnectionFactory,
+  SubscriberConnection,
 } from '../../../src/redis/connection/connection.js';
 import { channelOf, type Handler } from '../../../src/redis/handlers/handler.js';
-import { apply } from '../../../src/redis/protocol/apply.js';
-import type { Batch, Reply } from '../../../src/redis/protocol/protocol.js';
-import { emptyState, type State } from '../../../src/redis/protocol/state.js';
-import { encodeMessage, signMessage } from '../../../src/redis/protocol/wire.js';
+import { apply } from '../../../src/shared/protocol/apply.js';
+import type { Batch, Reply } from '../../../src/shared/protocol/protocol.js';
+import { emptyState, type State } from '../../../src/shared/protocol/state.js';
+import { encodeMessage, signMessage } from '../../../src/shared/protocol/wire.js';
+import { ConnectionLostError } from '../../../src/shared/store.js';
 
 /** Returns a number in [0, 1). */
 export type Random = () => number;

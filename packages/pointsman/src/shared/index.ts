@@ -1,0 +1,30 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
+/**
+ * The primitives between processes and hosts, on a store such as `redis` of `pointsman/redis`. Needs Node 20 or later
+ * (or a runtime with its modules).
+ *
+ * @module pointsman/shared
+ */
+
+export { ClosedError, ReentrancyError, TimeoutError } from '../sync/errors.js';
+export type { WaitOptions } from '../sync/options.js';
+export type { SharedGuard } from './acquisition.js';
+export type { SharedCondition } from './condition.js';
+export { LockLostError, StoreError } from './errors.js';
+export { Leader } from './leader.js';
+export type { Durations, SharedMutexMetrics } from './metrics.js';
+export { SharedMutex } from './mutex.js';
+export type {
+  AcquireKeysOptions,
+  LockKeysOptions,
+  SharedMutexOptions,
+  SharedOptions,
+  StoreOptions,
+  TryAcquireKeysOptions,
+  TryLockKeysOptions,
+} from './options.js';
+export type { HeldLock, WaitingLock } from './query.js';
+export { SharedRwLock } from './rwlock.js';
+export { SharedSemaphore } from './semaphore.js';
+export type { Store } from './store.js';

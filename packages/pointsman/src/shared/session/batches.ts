@@ -1,0 +1,150 @@
+/**
+ * The stream of batches that keeps a session and the server in step. Operations of one tick travel in one batch.
+ *
+ * Invariant: operations reach the server in the order of the calls. After a lost connection, an operation without a
+ * reply is sent again before all later ones. The higher incarnation makes the server refuse a late first copy.
+ */
+
+import { nextMicrotask } from '../../sync/wait/give-up.js';
+import { refusalOf, type StoreError } from '../errors.js';
+import type { Metrics } from '../metrics.js';
+import type { Batch, Operation, Reply, Result } from '../protocol/protocol.js';
+import { ConnectionLostError } from '../store.js';
+import { type Moment, now } from './time.js';
+
+/** An operation without a reply. One of `done`, `failed` and `lost` is called once, unless `operation` returns undefined. */
+export interface PendingOperation {
+  /** Called for each batch that carries it. Undefined if it is no longer needed. */
+  operation(): Operation | undefined;
+  done(result: Result, continuity: number): void;
+  /** The server has refused the batch. */
+  failed(error: StoreError): void;
+  /** The session has ended before the reply. */
+  lost(): void;
+}
+
+export interface SentBatch {
+  readonly operations: readonly PendingOperation[];
+  readonly at: Moment;
+  readonly continuity: number;
+}
+
+export interface Sender {
+  readonly label: string;
+  readonly continuity: number;
+  /** Whether batches may be sent. If not, the session calls `flush` when they may. */
+  ready(): boolean;
+  /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
+  batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
+  exchange(batch: Batch): Promise<Reply>;
+  received(reply: Reply, batch: SentBatch): void;
+  /** The server has forgotten what had been prepared. */
+  unprepared(): void;
+}
+
+/** The maximum number of operations in a batch, which the server processes without interruption. */
+const MAX_OPERATIONS = 256;
+
+export class BatchStream {
+  /** Why nothing can be sent; undefined if batches can be sent. */
+  suspended: unknown = new ConnectionLostError('not connected yet');
+  readonly #sender: Sender;
+  readonly #metrics: Metrics;
+  #unsent: PendingOperation[] = [];
+  /** Batches without a reply, in order. */
+  #sent: SentBatch[] = [];
+  #incarnation = 0;
+  #scheduled = false;
+
+  constructor(sender: Sender, metrics: Metrics) {
+    this.#sender = sender;
+    this.#metrics = metrics;
+  }
+
+  get empty(): boolean {
+    return this.#sent.length + this.#unsent.length === 0;
+  }
+
+  get unansweredSince(): Moment | undefined {
+    return this.#sent[0]?.at;
+  }
+
+  add(operation: PendingOperation): void {
+    this.#unsent.push(operation);
+    if (this.suspended !== undefined || this.#scheduled) return;
+    this.#scheduled = true;
+    nextMicrotask.then(() => {
+      this.#scheduled = false;
+      this.flush();
+    });
+  }
+
+  suspend(reason: unknown): void {
+    this.suspended = reason;
+    this.#unsent = this.take();
+  }
+
+  /** Continues on another connection. Batches that arrive late from the old one are stale. */
+  resume(): void {
+    this.suspended = undefined;
+    this.#incarnation++;
+  }
+
+  /** Removes and returns all operations without a reply, in order. */
+  take(): PendingOperation[] {
+    const operations = this.#sent.flatMap((batch) => batch.operations);
+    this.#sent = [];
+    return [...operations, ...this.takeUnsent()];
+  }
+
+  takeUnsent(): PendingOperation[] {
+    const operations = this.#unsent;
+    this.#unsent = [];
+    return operations;
+  }
+
+  flush(): void {
+    if (this.suspended !== undefined || !this.#sender.ready()) return;
+    while (this.#unsent.length > 0) {
+      const pending: PendingOperation[] = [];
+      const operations: Operation[] = [];
+      for (const each of this.#unsent.splice(0, MAX_OPERATIONS)) {
+        const operation = each.operation();
+        if (operation === undefined) continue;
+        pending.push(each);
+        operations.push(operation);
+      }
+      if (operations.length > 0) this.#exchange(pending, operations);
+    }
+  }
+
+  #exchange(pending: readonly PendingOperation[], operations: readonly Operation[]): void {
+    // A batch without a reply may have begun the session, and may have been granted something.
+    const batch = this.#sender.batch(operations, this.#incarnation, this.#sent.length > 0);
+    const sent = { operations: pending, at: now(), continuity: this.#sender.continuity };
+    this.#sent.push(sent);
+    this.#metrics.batches++;
+    this.#sender.exchange(batch).then(
+      (reply) => {
+        if (this.#answered(sent)) this.#sender.received(reply, sent);
+      },
+      (error) => {
+        if (!this.#sent.includes(sent)) return;
+        if (error instanceof ConnectionLostError) {
+          // With a cause, the connection works, but the server has forgotten what was prepared.
+          if (error.cause !== undefined) this.#sender.unprepared();
+          return;
+        }
+        this.#answered(sent);
+        const refusal = refusalOf(error, this.#sender.label);
+        for (const operation of pending) operation.failed(refusal);
+      },
+    );
+  }
+
+  #answered(sent: SentBatch): boolean {
+    const index = this.#sent.indexOf(sent);
+    if (index >= 0) this.#sent.splice(index, 1);
+    return index >= 0;
+  }
+}
