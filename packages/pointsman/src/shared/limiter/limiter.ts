@@ -4,15 +4,15 @@ import { asyncDispose } from '../../sync/dispose.js';
 import { ClosedError, checkFunction, detached, invalid } from '../../sync/errors.js';
 import type { LimiterLimits, LimiterStats } from '../../sync/limiter/options.js';
 import type { Rate } from '../../sync/limiter/rates.js';
-import { type Weight, weighs } from '../../sync/limiter/rules.js';
+import type { Weight } from '../../sync/limiter/rules.js';
 import { type RunContext, runWith } from '../../sync/limiter/run.js';
 import { checkWaitOptions, type WaitOptions } from '../../sync/options.js';
 import { giveUpOn } from '../../sync/wait/give-up.js';
 import { StoreError } from '../errors.js';
 import { Activity } from '../metrics.js';
-import type { StartGroup, StartResult } from '../protocol/starts.js';
 import { type BaseStore, checkStore, type Store } from '../store.js';
 import { SharedAdmission } from './admission.js';
+import { type CheckResult, checkResultOf } from './check.js';
 import { SharedRates } from './limits.js';
 import {
   checkRequest,
@@ -32,19 +32,6 @@ import {
 } from './options.js';
 import type { SharedPermit } from './permit.js';
 import { Slots } from './slots.js';
-
-/** What {@link SharedLimiter.check} decides. Times are milliseconds. */
-export interface CheckResult {
-  readonly allowed: boolean;
-  /** Of the rate of which the least is left: its limit, or the size of its bucket. */
-  readonly limit: number;
-  /** What is left of it. */
-  readonly remaining: number;
-  /** Until all of it is left. */
-  readonly reset: number;
-  /** Until the request could start; 0 if it is allowed, `Infinity` if it is heavier than a limit. */
-  readonly retryAfter: number;
-}
 
 /** Counters since the limiter was created, of this process. */
 export interface SharedLimiterStats extends LimiterStats {
@@ -180,7 +167,8 @@ export class SharedLimiter {
     let permit: SharedPermit | undefined;
     try {
       if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
-      else if (index < decision.count) permit = this.#admission.start(groups, decision.at, weight);
+      else if (index < decision.count)
+        permit = this.#admission.permits.make(groups, decision.at, weight);
     } finally {
       this.#activity.count(-1, 0);
       if (permit === undefined) slots();
@@ -231,7 +219,7 @@ export class SharedLimiter {
       const wait = per / Math.max(1, limit);
       return { allowed, limit: burst, remaining: 0, reset: per, retryAfter: allowed ? 0 : wait };
     }
-    const result = tightest(groups, decision, look ? 0 : index, wanted);
+    const result = checkResultOf(groups, decision, look ? 0 : index, wanted);
     if (result.allowed && !look) {
       this.#admission.stats.started++;
       this.#admission.stats.finished++;
@@ -423,7 +411,7 @@ export class SharedLimiter {
         this.#activity.count(-1, 0);
       }
     }
-    const permit = this.#admission.start([], [], weight);
+    const permit = this.#admission.permits.make([], [], weight);
     permit._onRelease(release);
     return permit;
   }
@@ -438,7 +426,7 @@ export class SharedLimiter {
     let release: (() => void) | undefined = () => {};
     if (this.#whenUnavailable === 'share') release = this.#admission.fallback.tryStart(key, weight);
     if (release === undefined) return undefined;
-    const permit = this.#admission.start([], [], weight);
+    const permit = this.#admission.permits.make([], [], weight);
     permit._onRelease(release);
     return permit;
   }
@@ -467,34 +455,4 @@ export class SharedLimiter {
     await this.#admission.close(reason);
     this.#store.delete(this);
   }
-}
-
-/** Returns the decision of the rate of which the least is left, for the question at `index` among equal ones. */
-function tightest(
-  groups: readonly StartGroup[],
-  { granted, count, delay, next, remaining, reset }: StartResult,
-  index: number,
-  weight: Weight,
-): CheckResult {
-  const allowed = granted && index < Math.max(count, 1);
-  // Those behind have used theirs after it.
-  const later = allowed ? Math.max(0, count - 1 - index) : 0;
-  let found: { limit: number; remaining: number; reset: number } | undefined;
-  let i = 0;
-  for (const { rates } of groups) {
-    for (const { name, limit, burst } of rates) {
-      const left = (remaining[i] as number) + later * weighs(weight, name);
-      const all = (reset[i] as number) / 1000;
-      i++;
-      if (
-        found !== undefined &&
-        (found.remaining < left || (found.remaining === left && found.reset >= all))
-      )
-        continue;
-      found = { limit: burst || limit, remaining: left, reset: all };
-    }
-  }
-  const wait = granted ? next : delay;
-  const retryAfter = wait < 0 ? Infinity : wait / 1000;
-  return { allowed, ...(found as NonNullable<typeof found>), retryAfter: allowed ? 0 : retryAfter };
 }

@@ -132,11 +132,3 @@ export class SharedRates {
     }
   }
 }
-
-/** Returns by how much the weights of a start change in each group. */
-export const changesOf = (
-  groups: readonly StartGroup[],
-  before: Weight,
-  after: Weight,
-): readonly (readonly number[])[] =>
-  groups.map(({ rates }) => rates.map(({ name }) => weighs(after, name) - weighs(before, name)));
