@@ -4,7 +4,7 @@
  *
  * - A start costs one trip. A request that has to wait has its moment, and the time until then costs nothing.
  * - While the first request waits for long, those behind it stay here, so that another key can have its turn and a
- *   request that gives up costs nobody anything.
+ *   request that gives up delays no other.
  * - With a lease, requests of weight 1 start without a trip.
  */
 
@@ -466,7 +466,7 @@ export class SharedAdmission {
       this.#answered(request);
       request.state = 'over';
       const { question } = request;
-      // The question is not sent if nobody waits for the answer; what it has been granted is given back.
+      // The question is not sent if no request waits for the answer; what it has been granted is given back.
       if (question !== undefined && --question.askers === 0) {
         this.#decisions.drop(question);
         if (request.weight === 1) lane.isLeasing = false;

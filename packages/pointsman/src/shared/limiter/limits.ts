@@ -7,7 +7,7 @@ import { checkOptions } from '../../sync/options.js';
 import type { StartGroup, StartRate } from '../protocol/starts.js';
 import { MAX_LIMIT, type SharedLimits, travelling } from './options.js';
 
-/** The part of the shortest window for which starts are taken ahead: so much less of the limit can be used. */
+/** Starts are taken ahead for this part of the shortest window; the same part of the limit can stay unused. */
 const LEASE_PART = 1 / 128;
 /** Milliseconds. */
 const MAX_LEASE = 1_000;
