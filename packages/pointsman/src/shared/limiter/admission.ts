@@ -87,17 +87,16 @@ export class SharedAdmission {
 
   // --- requests ---
 
+  /** Returns a permit of weight 1 if a lease has one and no request waits for it. */
+  startLeased(key: string | undefined): SharedPermit | undefined {
+    const lane = this.#lanes.get(key);
+    return lane?.lease !== undefined && lane.waiting === 0 ? this.#takeLeased(lane) : undefined;
+  }
+
   /** Returns the promise of a permit. The weight has been checked. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
     return new Promise((resolve) => {
       const lane = this.#laneOf(key);
-      if (lane.lease !== undefined && lane.waiting === 0 && weight === 1) {
-        const permit = this.#takeLeased(lane);
-        if (permit !== undefined) {
-          resolve(permit);
-          return;
-        }
-      }
       if (this.#activity.waiting >= this.#terms.maxWaiting) {
         this.stats.dropped++;
         this.#tidy(lane);

@@ -160,6 +160,10 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 } = options;
     this.#check(options, tryNames, weight);
+    if (weight === 1 && !this.#rates.isConcurrent) {
+      const leased = this.#admission.startLeased(key);
+      if (leased !== undefined) return leased;
+    }
     const slots = await this.#take(key, weight, {}, false);
     if (slots === undefined) return undefined;
     if (slots instanceof StoreError) return this.#tryUndecided(slots, key, weight);
@@ -322,14 +326,26 @@ export class SharedLimiter {
     return this.shutdown();
   }
 
-  async #acquire(
+  /** Not an async function, which would be slower where a lease grants the permit. */
+  #acquire(
     options: SharedRunOptions,
     names: readonly string[],
     weight: Weight = options.weight ?? 1,
   ): Promise<SharedPermit> {
-    this.#check(options, names, weight);
+    try {
+      this.#check(options, names, weight);
+      const { key } = options;
+      if (this.#rates.isConcurrent) return this.#acquireSlots(options, weight);
+      const leased = weight === 1 ? this.#admission.startLeased(key) : undefined;
+      if (leased !== undefined) return Promise.resolve(leased);
+      return this.#admission.acquire(key, weight, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #acquireSlots(options: SharedRunOptions, weight: Weight): Promise<SharedPermit> {
     const { key, signal, timeout = Infinity } = options;
-    if (!this.#rates.isConcurrent) return this.#admission.acquire(key, weight, options);
     const expires = performance.now() + timeout;
     const slots = await this.#take(key, weight, { signal, timeout }, true);
     if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);

@@ -110,6 +110,8 @@ export class SharedRates {
 
   /** Throws unless a request of this weight can start. */
   check(weight: Weight): void {
+    // Every limit admits it.
+    if (weight === 1) return;
     this.#check(weight, 1, ({ limit, burst = limit }) => burst);
   }
 

@@ -5,7 +5,7 @@ import type { Activity } from '../metrics.js';
 import type { StartGroup } from '../protocol/starts.js';
 import type { Decisions } from './decisions.js';
 import type { SharedRates } from './limits.js';
-import { SharedPermit } from './permit.js';
+import { SharedPermit, type Start } from './permit.js';
 
 export class Permits {
   readonly #rates: SharedRates;
@@ -29,16 +29,19 @@ export class Permits {
   make(groups: readonly StartGroup[], at: readonly number[], weight: Weight): SharedPermit {
     this.#stats.started++;
     this.#activity.count(0, 1);
-    let settled = weight;
-    const end = (): void => {
-      this.#stats.finished++;
-      this.#activity.count(0, -1);
-    };
-    return new SharedPermit(end, (actual) => {
-      this.#rates.checkActual(actual);
-      this.#correct(groups, at, settled, actual);
-      settled = actual;
-    });
+    return new SharedPermit(this, { groups, at, weight });
+  }
+
+  /** A permit is released. */
+  released(): void {
+    this.#stats.finished++;
+    this.#activity.count(0, -1);
+  }
+
+  settle(start: Start, actual: Weight): void {
+    this.#rates.checkActual(actual);
+    this.#correct(start.groups, start.at, start.weight, actual);
+    start.weight = actual;
   }
 
   #correct(
