@@ -18,7 +18,7 @@ import { AHEAD, type StartGroup, type StartRequest, type StartResult } from '../
 import type { BaseStore } from '../store.js';
 import { Decisions, type Question } from './decisions.js';
 import { Fallback } from './fallback.js';
-import { Gate, Lane } from './lanes.js';
+import { Gate, Lane, type Lease } from './lanes.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
 import type { SharedPermit } from './permit.js';
@@ -168,7 +168,9 @@ export class SharedAdmission {
     clearTimeout(this.#timer);
     for (const lane of this.#lanes.values()) {
       clearTimeout(lane.timer);
-      this.#endLease(lane);
+      for (let { lease } = lane; lease !== undefined; { lease } = lane) {
+        this.#endLease(lane, lease);
+      }
     }
     this.fallback.close(reason);
     await this.#decisions.close();
@@ -287,13 +289,14 @@ export class SharedAdmission {
     return (
       this.#terms.lease > 1 &&
       this.#rates.leaseTime > 1 &&
-      lane.lease === undefined &&
+      lane.spare === undefined &&
       performance.now() >= lane.singleUntil
     );
   }
 
+  /** Asks the store for requests; for none, only for a lease. */
   #ask(lane: Lane, requests: readonly SharedRequest[]): void {
-    const [{ weight, expires }] = requests as [SharedRequest];
+    const { weight = 1, expires = 0 } = requests[0] ?? {};
     const { key } = lane;
     const { leaseTime } = this.#rates;
     const leases = weight === 1 && this.#leases(lane);
@@ -550,21 +553,28 @@ export class SharedAdmission {
   ): void {
     // By the store's clock it ends no earlier: the store counts from when it received the question.
     const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
-    const timer = setTimeout(() => this.#endLease(lane), Math.max(0, until - performance.now()));
-    lane.lease = { left, until, groups, at, timer };
+    const end = () => this.#endLease(lane, lease);
+    const timer = setTimeout(end, Math.max(0, until - performance.now()));
+    const lease = { left, until, groups, at, timer };
+    if (lane.lease === undefined) lane.lease = lease;
+    else lane.spare = lease;
   }
 
   #takeLeased(lane: Lane): SharedPermit | undefined {
-    const { lease } = lane;
-    if (lease === undefined) return undefined;
-    if (lease.left === 0 || performance.now() >= lease.until) {
-      this.#endLease(lane);
-      return undefined;
+    for (let { lease } = lane; lease !== undefined; { lease } = lane) {
+      if (performance.now() >= lease.until) {
+        this.#endLease(lane, lease);
+        continue;
+      }
+      lease.left--;
+      const permit = this.permits.make(lease.groups, lease.at, 1);
+      if (lease.left === this.#terms.lease >> 1 && !lane.isLeasing && this.#leases(lane)) {
+        this.#ask(lane, []);
+      }
+      if (lease.left === 0) this.#endLease(lane, lease);
+      return permit;
     }
-    lease.left--;
-    const permit = this.permits.make(lease.groups, lease.at, 1);
-    if (lease.left === 0) this.#endLease(lane);
-    return permit;
+    return undefined;
   }
 
   /** Starts the waiting requests for which the lease is enough. */
@@ -582,11 +592,11 @@ export class SharedAdmission {
     }
   }
 
-  #endLease(lane: Lane): void {
-    const { lease } = lane;
-    if (lease === undefined) return;
-    lane.lease = undefined;
+  /** Gives the rest of a lease back. */
+  #endLease(lane: Lane, lease: Lease): void {
     clearTimeout(lease.timer);
+    if (lane.lease === lease) lane.lease = lane.spare;
+    lane.spare = undefined;
     if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
     if (lane.waiting > 0) this.#serve(lane);
     else this.#tidy(lane);
