@@ -14,11 +14,12 @@ import type { WaitOptions } from '../../sync/options.js';
 import { giveUpOn, nextMicrotask } from '../../sync/wait/give-up.js';
 import type { StoreError } from '../errors.js';
 import type { Activity } from '../metrics.js';
-import { AHEAD, type StartGroup, type StartRequest, type StartResult } from '../protocol/starts.js';
+import { AHEAD, type StartRequest, type StartResult } from '../protocol/starts.js';
 import type { BaseStore } from '../store.js';
 import { Decisions, type Question } from './decisions.js';
 import { Fallback } from './fallback.js';
-import { Gate, Lane, type Lease } from './lanes.js';
+import { Gate, Lane } from './lanes.js';
+import { Leases } from './leases.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
 import type { SharedPermit } from './permit.js';
@@ -55,6 +56,7 @@ export class SharedAdmission {
   readonly #polls: Polls;
   readonly permits: Permits;
   readonly fallback: Fallback;
+  readonly #leases: Leases;
   readonly #lanes = new Map<string | undefined, Lane>();
   /** Lanes with waiting requests, in the order of their turns. */
   readonly #turns = new Set<Lane>();
@@ -83,6 +85,7 @@ export class SharedAdmission {
     this.#polls = new Polls(rates, this.#decisions, this.stats);
     this.permits = new Permits(rates, this.#decisions, activity, this.stats);
     this.fallback = new Fallback(rates);
+    this.#leases = new Leases(terms.lease, rates, this.#decisions, this.permits, this);
   }
 
   // --- requests ---
@@ -90,7 +93,7 @@ export class SharedAdmission {
   /** Returns a permit of weight 1 if a lease has one and no request waits for it. */
   startLeased(key: string | undefined): SharedPermit | undefined {
     const lane = this.#lanes.get(key);
-    return lane?.lease !== undefined && lane.waiting === 0 ? this.#takeLeased(lane) : undefined;
+    return lane?.lease !== undefined && lane.waiting === 0 ? this.#leases.take(lane) : undefined;
   }
 
   /** Returns the promise of a permit. The weight has been checked. */
@@ -168,9 +171,7 @@ export class SharedAdmission {
     clearTimeout(this.#timer);
     for (const lane of this.#lanes.values()) {
       clearTimeout(lane.timer);
-      for (let { lease } = lane; lease !== undefined; { lease } = lane) {
-        this.#endLease(lane, lease);
-      }
+      this.#leases.endAll(lane);
     }
     this.fallback.close(reason);
     await this.#decisions.close();
@@ -274,7 +275,7 @@ export class SharedAdmission {
   /** Takes the next request of a lane, or equal ones that may all start now. */
   #take(lane: Lane, most: number): readonly SharedRequest[] {
     const taken: SharedRequest[] = [];
-    const isSingle = performance.now() < lane.singleUntil || this.#leases(lane);
+    const isSingle = performance.now() < lane.singleUntil || this.#leases.isWanted(lane);
     for (const request of lane) {
       if (taken.length > 0 && (request.weight !== 1 || isSingle || taken.length >= most)) break;
       taken.push(request);
@@ -284,23 +285,13 @@ export class SharedAdmission {
     return taken;
   }
 
-  /** Whether a request of weight 1 is to be asked for with a lease. */
-  #leases(lane: Lane): boolean {
-    return (
-      this.#terms.lease > 1 &&
-      this.#rates.leaseTime > 1 &&
-      lane.spare === undefined &&
-      performance.now() >= lane.singleUntil
-    );
-  }
-
   /** Asks the store for requests; for none, only for a lease. */
   #ask(lane: Lane, requests: readonly SharedRequest[]): void {
     const { weight = 1, expires = 0 } = requests[0] ?? {};
     const { key } = lane;
     const { leaseTime } = this.#rates;
-    const leases = weight === 1 && this.#leases(lane);
-    const count = leases ? this.#terms.lease : requests.length;
+    const leases = weight === 1 && this.#leases.isWanted(lane);
+    const count = leases ? this.#leases.size : requests.length;
     const gate = this.#gateOf(lane);
     gate.undecided += requests.length;
     lane.asked += requests.length;
@@ -382,7 +373,7 @@ export class SharedAdmission {
       else gate.admitted();
       const left = result.count - started.length;
       if (left > 0 && leasedAt !== undefined)
-        this.#beginLease(lane, groups, result, left, leasedAt);
+        this.#leases.begin(lane, groups, result.at, left, leasedAt);
       else if (left > 0) this.#decisions.giveBack(groups, result.at, left);
       for (const request of started) {
         request.groups = groups;
@@ -544,45 +535,12 @@ export class SharedAdmission {
 
   // --- leases ---
 
-  #beginLease(
-    lane: Lane,
-    groups: readonly StartGroup[],
-    { at }: StartResult,
-    left: number,
-    sentAt: number,
-  ): void {
-    // By the store's clock it ends no earlier: the store counts from when it received the question.
-    const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
-    const end = () => this.#endLease(lane, lease);
-    const timer = setTimeout(end, Math.max(0, until - performance.now()));
-    const lease = { left, until, groups, at, timer };
-    if (lane.lease === undefined) lane.lease = lease;
-    else lane.spare = lease;
-  }
-
-  #takeLeased(lane: Lane): SharedPermit | undefined {
-    for (let { lease } = lane; lease !== undefined; { lease } = lane) {
-      if (performance.now() >= lease.until) {
-        this.#endLease(lane, lease);
-        continue;
-      }
-      lease.left--;
-      const permit = this.permits.make(lease.groups, lease.at, 1);
-      if (lease.left === this.#terms.lease >> 1 && !lane.isLeasing && this.#leases(lane)) {
-        this.#ask(lane, []);
-      }
-      if (lease.left === 0) this.#endLease(lane, lease);
-      return permit;
-    }
-    return undefined;
-  }
-
   /** Starts the waiting requests for which the lease is enough. */
   #serveLeased(lane: Lane): void {
     while (lane.lease !== undefined) {
       const request = lane.front;
       if (request === undefined || request.weight !== 1) return;
-      const permit = this.#takeLeased(lane);
+      const permit = this.#leases.take(lane);
       if (permit === undefined) return;
       lane.delete(request);
       request.state = 'over';
@@ -592,12 +550,11 @@ export class SharedAdmission {
     }
   }
 
-  /** Gives the rest of a lease back. */
-  #endLease(lane: Lane, lease: Lease): void {
-    clearTimeout(lease.timer);
-    if (lane.lease === lease) lane.lease = lane.spare;
-    lane.spare = undefined;
-    if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
+  _askAhead(lane: Lane): void {
+    this.#ask(lane, []);
+  }
+
+  _ended(lane: Lane): void {
     if (lane.waiting > 0) this.#serve(lane);
     else this.#tidy(lane);
   }
