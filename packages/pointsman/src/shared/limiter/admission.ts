@@ -26,6 +26,7 @@ import type { SharedPermit } from './permit.js';
 import { Permits } from './permits.js';
 import { Polls, type Verdict } from './polls.js';
 import type { SharedRequest } from './request.js';
+import { Undecided } from './undecided.js';
 
 /** Milliseconds. */
 const AHEAD_MS = AHEAD / 1000;
@@ -57,13 +58,12 @@ export class SharedAdmission {
   readonly permits: Permits;
   readonly fallback: Fallback;
   readonly #leases: Leases;
+  readonly #undecided: Undecided;
   readonly #lanes = new Map<string | undefined, Lane>();
   /** Lanes with waiting requests, in the order of their turns. */
   readonly #turns = new Set<Lane>();
   /** The requests about which the store is asked. */
   readonly #asked = new Set<SharedRequest>();
-  /** The requests that the local limiter decides. */
-  readonly #local = new Set<SharedRequest>();
   /** Of all requests, if they share rates. */
   readonly #gate = new Gate();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -85,6 +85,14 @@ export class SharedAdmission {
     this.#polls = new Polls(rates, this.#decisions, this.stats);
     this.permits = new Permits(rates, this.#decisions, activity, this.stats);
     this.fallback = new Fallback(rates);
+    const { whenUnavailable } = terms;
+    this.#undecided = new Undecided(
+      whenUnavailable,
+      this.fallback,
+      this.#decisions,
+      this.stats,
+      this,
+    );
     this.#leases = new Leases(terms.lease, rates, this.#decisions, this.permits, this);
   }
 
@@ -121,7 +129,6 @@ export class SharedAdmission {
         groups: [],
         at: [],
         timer: undefined,
-        withdraw: undefined,
         stop: undefined,
       };
       // With a timeout of 0 the store decides whether it starts at once.
@@ -140,7 +147,7 @@ export class SharedAdmission {
 
   /** Asks the store at once, past the requests that wait here, which have the store's next moments. */
   decide(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
-    this.#attend();
+    this.#undecided.attend();
     return this.#polls.ask(key, weight, look);
   }
 
@@ -161,7 +168,7 @@ export class SharedAdmission {
 
   rejectAll(reason: unknown): void {
     const inLanes = [...this.#lanes.values()].flatMap((lane) => [...lane.timed, ...lane]);
-    for (const request of [...inLanes, ...this.#asked, ...this.#local]) {
+    for (const request of [...inLanes, ...this.#asked, ...this.#undecided.requests]) {
       this.#cancel(request, reason);
     }
   }
@@ -296,7 +303,7 @@ export class SharedAdmission {
     gate.undecided += requests.length;
     lane.asked += requests.length;
     if (leases) lane.isLeasing = true;
-    this.#attend();
+    this.#undecided.attend();
     const make = (): StartRequest => {
       const left = expires - performance.now();
       const within = left === Infinity ? -1 : Math.max(0, Math.ceil(left * 1000));
@@ -325,7 +332,7 @@ export class SharedAdmission {
         this.#served(lane);
       },
       undecided: (error) => {
-        for (const request of answered()) this.#undecided(request, error);
+        for (const request of answered()) this.#undecided.decide(request, error);
         this.#undecideOld(gate, error);
         this.#served(lane);
       },
@@ -378,17 +385,17 @@ export class SharedAdmission {
       for (const request of started) {
         request.groups = groups;
         request.at = result.at;
-        if (delay === 0) this.#begin(request);
+        if (delay === 0) this._begin(request);
         else this.#time(request, now + delay);
       }
     }
     const isSingle = requests.length === 1;
     for (const request of requests.slice(result.count)) {
       if (isSingle && result.delay < 0) {
-        this.#reject(request, new RangeError(`${this.#label}weight is above a limit`));
+        this._reject(request, new RangeError(`${this.#label}weight is above a limit`));
       } else if (isSingle && now + delay > request.expires) {
         const ms = Math.max(0, Math.round(request.expires - request.since));
-        this.#reject(request, timedOut(ms, this.#label));
+        this._reject(request, timedOut(ms, this.#label));
       } else {
         // Sent back: an earlier request waits, or its key has to wait although others do not.
         request.state = 'queued';
@@ -418,7 +425,7 @@ export class SharedAdmission {
       for (const earlier of lane.timed) {
         clearTimeout(earlier.timer);
         lane.timed.delete(earlier);
-        this.#begin(earlier);
+        this._begin(earlier);
         if (earlier === request) break;
       }
       this.#tidy(lane);
@@ -433,7 +440,7 @@ export class SharedAdmission {
     this.#decisions.giveBack(request.groups, request.at);
   }
 
-  #begin(request: SharedRequest): void {
+  _begin(request: SharedRequest): void {
     request.state = 'over';
     request.stop?.();
     // Counts as active before it no longer counts as waiting, so that the limiter never appears idle.
@@ -442,7 +449,7 @@ export class SharedAdmission {
     request.resolve(permit);
   }
 
-  #reject(request: SharedRequest, reason: unknown): void {
+  _reject(request: SharedRequest, reason: unknown): void {
     request.state = 'over';
     request.stop?.();
     this.stats.cancelled++;
@@ -469,44 +476,9 @@ export class SharedAdmission {
       // The next request may have an earlier moment now.
       this.#gateOf(lane).until = 0;
     }
-    if (this.#local.delete(request)) request.withdraw?.();
-    this.#reject(request, reason);
+    this.#undecided.withdraw(request);
+    this._reject(request, reason);
     this.#served(lane);
-  }
-
-  // --- without the store ---
-
-  /** The store has not decided: the request is refused, starts, or is decided here. */
-  #undecided(request: SharedRequest, error: StoreError): void {
-    this.stats.undecided++;
-    const { whenUnavailable } = this.#terms;
-    if (whenUnavailable === 'allow') {
-      this.#begin(request);
-    } else if (whenUnavailable === 'refuse') {
-      this.#reject(request, error);
-    } else {
-      request.state = 'local';
-      this.#local.add(request);
-      void this.#decideHere(request);
-    }
-  }
-
-  async #decideHere(request: SharedRequest): Promise<void> {
-    const { key, weight, expires } = request;
-    const controller = new AbortController();
-    request.withdraw = () => controller.abort();
-    // With a timeout of 0 nothing else ends the wait.
-    const timeout = expires < Infinity ? Math.max(0, expires - performance.now()) : undefined;
-    try {
-      const release = await this.fallback.start(key, weight, {
-        signal: controller.signal,
-        timeout,
-      });
-      release();
-      if (this.#local.delete(request)) this.#begin(request);
-    } catch (error) {
-      if (this.#local.delete(request)) this.#reject(request, error);
-    }
   }
 
   /** Decides about the requests that have waited for as long as the store may take, because it is away. */
@@ -518,19 +490,9 @@ export class SharedAdmission {
       for (const request of [...lane]) {
         if (request.since + this.#terms.deadline > now) break;
         lane.delete(request);
-        this.#undecided(request, error);
+        this.#undecided.decide(request, error);
       }
     }
-  }
-
-  #attend(): void {
-    if (this.#terms.whenUnavailable !== 'share') return;
-    const start = this.fallback.attend();
-    if (start === undefined) return;
-    this.#decisions.ask(() => start, {
-      decided: ({ remaining }) => this.fallback.counted(remaining[0] as number),
-      undecided: () => this.fallback.missed(),
-    });
   }
 
   // --- leases ---
