@@ -181,6 +181,7 @@ export class SharedAdmission {
       this.#leases.endAll(lane);
     }
     this.fallback.close(reason);
+    this.#polls.close(reason);
     await this.#decisions.close();
   }
 
