@@ -19,7 +19,7 @@ const entryBudget = 17_450;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
-const sharedBudget = 28_000;
+const sharedBudget = 28_330;
 const redisBudget = 30_580;
 const mutexOnRedisBudget = 39_360;
 
