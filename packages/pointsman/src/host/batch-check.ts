@@ -1,0 +1,64 @@
+/**
+ * Checks batches before they are applied.
+ *
+ * Invariant: what passes has the shape of a batch, so applying it cannot fail half-way.
+ */
+
+import type { Batch, Operation } from '../shared/protocol/protocol.js';
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isNames: Check = (value) => Array.isArray(value) && value.every(isText);
+const isKeys: Check = (value) => isNames(value) && (value as string[]).length > 0;
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isFlag: Check = (value) => typeof value === 'boolean';
+const isId: Check = (value) => isText(value) && /^[^\s/]+\.\d+\/\d+~?$/.test(value as string);
+const isSession: Check = (value) => isText(value) && /^[^\s/]+\.\d+$/.test(value as string);
+
+const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
+  lock: { id: isId, tokens: isCount, wait: isFlag, keys: isKeys, optional: isNames },
+  unlock: { id: isId, keys: isNames },
+  take: { id: isId, token: isCount, keys: isNames },
+  check: { id: isId, keys: isNames },
+  wait: { id: isId, condition: isText, keys: isKeys },
+  wake: { id: isId },
+  notify: { condition: isText, count: (value) => value === Infinity || isCount(value) },
+  reserve: { tokens: isCount },
+  renew: {},
+  leave: { session: isSession },
+  query: {},
+};
+
+const batch: Readonly<Record<Exclude<keyof Batch, 'operations'>, Check>> = {
+  session: isSession,
+  ttl: (value) => isCount(value) && (value as number) > 0,
+  incarnation: isCount,
+  join: (value) => value === 'new' || value === 'must' || value === 'again',
+  time: (value) => value === undefined || isCount(value),
+  run: (value) => value === undefined || isText(value),
+  secret: isText,
+};
+
+const has = (value: object, fields: Readonly<Record<string, Check>>): boolean => {
+  for (const name in fields) {
+    if (!fields[name]?.((value as Record<string, unknown>)[name])) return false;
+  }
+  return true;
+};
+
+const isOperation = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { name } = value as { name: unknown };
+  return (
+    typeof name === 'string' &&
+    Object.hasOwn(operations, name) &&
+    has(value, operations[name as Operation['name']])
+  );
+};
+
+export function isBatch(value: unknown): value is Batch {
+  if (typeof value !== 'object' || value === null || !has(value, batch)) return false;
+  const { operations } = value as { operations: unknown };
+  return Array.isArray(operations) && operations.every(isOperation);
+}

@@ -1,0 +1,304 @@
+/**
+ * The connection of a process to the server of a namespace, shared by the sessions of a store.
+ *
+ * Invariant: a server that does not answer, or has ended, is succeeded: by this process or by another, whichever is
+ * first. Each loss causes one `suspend` of every session, followed by one `resume`.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { StoreError } from '../shared/errors.js';
+import type { Batch, Reply } from '../shared/protocol/protocol.js';
+import { ConnectionLostError, type LinkObserver } from '../shared/store.js';
+import { VERSION } from './frames.js';
+import { Place } from './place.js';
+import type { Server } from './server.js';
+import { find, type Header, isFromEarlierBoot, succeed } from './succession.js';
+import { type ServerThread, startThread } from './threads.js';
+import {
+  DirectTransport,
+  SocketTransport,
+  type Transport,
+  type TransportEvents,
+} from './transport.js';
+
+interface Pending {
+  readonly at: number;
+  resolve(reply: Reply | undefined): void;
+  reject(error: Error): void;
+}
+
+interface Channel {
+  readonly observers: Set<LinkObserver>;
+  /** The number of the connection on which the server was told of it; 0 while there is none. */
+  confirmed: number;
+}
+
+/** Milliseconds between attempts to connect: the first and the longest. */
+const FIRST_RETRY = 1;
+const LAST_RETRY = 50;
+/** A server is given a tenth of a lease to answer, so that leases outlive it; at least and at most so many milliseconds. */
+const SHORTEST_PATIENCE = 50;
+const LONGEST_PATIENCE = 1_000;
+
+export class HostConnection {
+  readonly #namespace: string;
+  readonly #directory: string | undefined;
+  readonly #patience: number;
+  readonly #observers = new Set<LinkObserver>();
+  readonly #channels = new Map<string, Channel>();
+  #place: Place | undefined;
+  #transport: Transport | undefined;
+  /** The server, while this thread is it. */
+  #server: Server | undefined;
+  #thread: ServerThread | undefined;
+  #run: string | undefined;
+  /** The address of the server. */
+  #address = '';
+  /** The address of one that has not answered. */
+  #silent = '';
+  /** Counts connections. */
+  #generation = 0;
+  /** Requests without an answer, in order. */
+  #pending: Pending[] = [];
+  #watch: NodeJS.Timeout | undefined;
+  #watchedAt = 0;
+  #reason: unknown = new ConnectionLostError('not connected yet');
+  #connecting: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(namespace: string, directory: string | undefined, ttl: number) {
+    this.#namespace = namespace;
+    this.#directory = directory;
+    this.#patience = Math.min(Math.max(ttl / 10, SHORTEST_PATIENCE), LONGEST_PATIENCE);
+  }
+
+  get unused(): boolean {
+    return this.#observers.size === 0;
+  }
+
+  add(observer: LinkObserver): void {
+    this.#observers.add(observer);
+    if (this.#transport !== undefined) observer.resume(this.#run);
+    else observer.suspend(this.#reason);
+    this.#connect();
+  }
+
+  delete(observer: LinkObserver): void {
+    this.#observers.delete(observer);
+  }
+
+  async exchange(batch: Batch): Promise<Reply> {
+    const reply = this.#request((transport) => transport.batch(batch));
+    return (await reply) as Reply;
+  }
+
+  async listen(name: string, observer: LinkObserver): Promise<void> {
+    const channel = this.#channels.get(name) ?? { observers: new Set(), confirmed: 0 };
+    this.#channels.set(name, channel);
+    channel.observers.add(observer);
+    // What the server is told later, it performs later.
+    if (channel.confirmed === 0 && this.#transport !== undefined) await this.#listen(name, channel);
+  }
+
+  unlisten(name: string, observer: LinkObserver): void {
+    const channel = this.#channels.get(name);
+    if (!channel?.observers.delete(observer) || channel.observers.size > 0) return;
+    this.#channels.delete(name);
+    this.#request((transport) => transport.send('unlisten', name)).catch(() => {});
+  }
+
+  continuity(name: string, observer: LinkObserver): number {
+    const channel = this.#channels.get(name);
+    return channel?.observers.has(observer) ? channel.confirmed : 0;
+  }
+
+  /** Sends a request, because only one without an answer shows that a server does not answer. */
+  probe(): void {
+    if (this.#pending.length === 0) this.#request((transport) => transport.ping()).catch(() => {});
+  }
+
+  reconnect(): void {
+    if (this.#transport === undefined) return;
+    this.#transport.close(false);
+    this.#down();
+  }
+
+  /** Tries again after a refusal. */
+  renew(): void {
+    this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#connecting;
+    clearInterval(this.#watch);
+    const transport = this.#transport;
+    this.#transport = undefined;
+    transport?.close(true);
+    this.#refusePending('closed');
+    this.#server?.close();
+    await this.#thread?.close();
+    this.#place?.close();
+  }
+
+  #request(send: (transport: Transport) => void): Promise<Reply | undefined> {
+    return new Promise((resolve, reject) => {
+      const transport = this.#transport;
+      if (transport === undefined) throw new ConnectionLostError('not connected');
+      this.#pending.push({ at: performance.now(), resolve, reject });
+      send(transport);
+    });
+  }
+
+  async #listen(name: string, channel: Channel): Promise<void> {
+    channel.confirmed = this.#generation;
+    await this.#request((transport) => transport.send('listen', name));
+  }
+
+  // --- connecting ---
+
+  #connect(): void {
+    if (this.#closed || this.#transport !== undefined || this.#connecting !== undefined) return;
+    this.#connecting = this.#attempts().then(
+      () => {
+        this.#connecting = undefined;
+      },
+      (error) => {
+        this.#connecting = undefined;
+        this.#reason = error;
+        for (const observer of this.#observers) observer.suspend(error);
+      },
+    );
+  }
+
+  async #attempts(): Promise<void> {
+    this.#place ??= Place.open(this.#namespace, this.#directory);
+    for (let wait = FIRST_RETRY; !this.#closed; wait = Math.min(2 * wait, LAST_RETRY)) {
+      if (await this.#attempt(this.#place)) return;
+      await delay(wait * (0.5 + Math.random()));
+    }
+  }
+
+  /** Resolves to whether the connection is made, or is not needed any more. */
+  async #attempt(place: Place): Promise<boolean> {
+    const found = find(place);
+    const header = found?.header;
+    if (header !== undefined && header.address !== this.#silent && !isFromEarlierBoot(header)) {
+      const reached = await this.#reach(place, header);
+      if (reached !== 'dead') return reached === 'up';
+    }
+    const server = await succeed(place, found);
+    if (server === undefined) return false;
+    if (this.#closed) {
+      server.close();
+      return true;
+    }
+    this.#serve(server);
+    return true;
+  }
+
+  /** Connects to a server. One that is busy may accept later; one that is silent is taken for dead. */
+  async #reach(place: Place, header: Header): Promise<'up' | 'busy' | 'dead'> {
+    let transport: SocketTransport;
+    try {
+      transport = await SocketTransport.open(place.pathOf(header.address));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return code === 'ECONNREFUSED' || code === 'ENOENT' ? 'dead' : 'busy';
+    }
+    if (header.version !== VERSION) {
+      transport.close(false);
+      throw new StoreError(
+        `the namespace is served by another release of pointsman: version ${header.version}, not ${VERSION}`,
+      );
+    }
+    const outcome = await transport.greet(header.secret, this.#patience);
+    if (outcome === 'ready' && !this.#closed) {
+      transport.use(this.#events(transport));
+      this.#up(transport, header.run, header.address);
+      return 'up';
+    }
+    transport.close(false);
+    return outcome === 'silent' ? 'dead' : 'busy';
+  }
+
+  /** Serves the namespace from this thread until others need it too: then from a thread of its own. */
+  #serve(server: Server): void {
+    this.#server = server;
+    const transport = new DirectTransport(server);
+    transport.use(this.#events(transport));
+    this.#up(transport, server.run, '');
+    void server.ended.then(() => {
+      if (this.#server === server) this.#server = undefined;
+    });
+    void server.shared.then(async () => {
+      if (this.#closed || this.#server !== server) return;
+      const thread = startThread(this.#namespace, this.#directory);
+      this.#thread = thread;
+      void thread.ended.then(() => {
+        if (this.#thread === thread) this.#thread = undefined;
+      });
+      // Without a thread, a busy event loop of this process makes the others wait.
+      if (await thread.serving) server.close();
+    });
+  }
+
+  #events(transport: Transport): TransportEvents {
+    return {
+      answered: (reply, refusal) => {
+        const pending = this.#pending.shift();
+        if (refusal === undefined) pending?.resolve(reply);
+        else pending?.reject(new StoreError(refusal));
+      },
+      message: (name, text) => {
+        for (const observer of this.#channels.get(name)?.observers ?? []) observer.receive(text);
+      },
+      down: () => {
+        if (this.#transport === transport) this.#down();
+      },
+    };
+  }
+
+  #up(transport: Transport, run: string, address: string): void {
+    this.#transport = transport;
+    this.#run = run;
+    this.#address = address;
+    this.#silent = '';
+    this.#generation++;
+    for (const [name, channel] of this.#channels) this.#listen(name, channel).catch(() => {});
+    this.#watchedAt = performance.now();
+    this.#watch = setInterval(() => this.#look(transport), this.#patience / 2).unref();
+    for (const observer of this.#observers) observer.resume(run);
+  }
+
+  #down(): void {
+    this.#transport = undefined;
+    clearInterval(this.#watch);
+    for (const channel of this.#channels.values()) channel.confirmed = 0;
+    this.#reason = new ConnectionLostError('the server has ended');
+    this.#refusePending('the server has ended');
+    for (const observer of this.#observers) observer.suspend(this.#reason);
+    this.#connect();
+  }
+
+  #refusePending(why: string): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const { reject } of pending) reject(new ConnectionLostError(why));
+  }
+
+  /** Drops the connection to a server that does not answer. */
+  #look(transport: Transport): void {
+    const now = performance.now();
+    // If this thread was busy itself, an answer may be waiting to be read.
+    const wasBusy = now - this.#watchedAt > this.#patience;
+    this.#watchedAt = now;
+    const [first] = this.#pending;
+    if (wasBusy || first === undefined || now - first.at < this.#patience) return;
+    setImmediate(() => {
+      if (this.#transport !== transport || this.#pending[0] !== first) return;
+      this.#silent = this.#address;
+      this.reconnect();
+    });
+  }
+}
