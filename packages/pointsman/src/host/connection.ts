@@ -78,9 +78,17 @@ export class HostConnection {
 
   add(observer: LinkObserver): void {
     this.#observers.add(observer);
-    if (this.#transport !== undefined) observer.resume(this.#run);
-    else observer.suspend(this.#reason);
-    this.#connect();
+    const transport = this.#transport;
+    if (transport === undefined) {
+      observer.suspend(this.#reason);
+      this.#connect();
+      return;
+    }
+    // The observer has its link when it is told.
+    queueMicrotask(() => {
+      const isUp = this.#transport === transport && this.#observers.has(observer);
+      if (isUp) observer.resume(this.#run);
+    });
   }
 
   delete(observer: LinkObserver): void {
