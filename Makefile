@@ -87,10 +87,11 @@ test-all: setup browsers redis servers check rust rust-32 rust-oldest features t
 # The public CI tests each system and version with the next two targets.
 SERVER_HERE = $(shell command -v redis-server || command -v valkey-server)
 SOURCE := packages/pointsman/src
+NEED_REDIS := $(SOURCE)/redis $(SOURCE)/shared
 test-node: setup ## run the tests of the npm package's source in the installed Node; those of locks need Redis
 	@node --version
 	$(if $(SERVER_HERE),,@echo "redis-server is missing: the tests of locks on Redis are left out.")
-	npx --no-install vitest run --project pointsman $(if $(SERVER_HERE),$(SOURCE),$(filter-out $(SOURCE)/redis,$(wildcard $(SOURCE)/*)))
+	npx --no-install vitest run --project pointsman $(if $(SERVER_HERE),$(SOURCE),$(filter-out $(NEED_REDIS),$(wildcard $(SOURCE)/* $(SOURCE)/shared/session $(SOURCE)/shared/protocol/[ms]*.test.ts)))
 
 runtimes: setup ## run the tests in other runtimes (RUNTIME="deno bun chromium firefox webkit node-26")
 	$(RUNTIMES) $(RUNTIME)

@@ -12,6 +12,8 @@ interface Import {
   readonly from: string;
   /** The imported names. Default: all. */
   readonly names?: readonly string[];
+  /** What it is not used without. */
+  readonly and?: Import;
   /** As Markdown. Default: the name of the package. */
   readonly title?: string;
 }
@@ -86,16 +88,24 @@ const lines: readonly Line[] = [
   },
   {
     id: 'redis',
-    ours: entry('pointsman/redis'),
+    ours: {
+      from: 'pointsman/shared',
+      names: ['SharedMutex'],
+      and: { from: 'pointsman/redis', names: ['redis'] },
+      title: '`SharedMutex` on `redis`',
+    },
     peers: [peer('redlock', 'default'), peer('redis-semaphore', 'Mutex')],
     platform: 'node',
   },
 ];
 
-async function sizeOf({ from, names }: Import, platform: Platform): Promise<number> {
+const exportOf = ({ from, names, and }: Import): string =>
+  `export ${names ? `{ ${names.join(', ')} }` : '*'} from '${from}';${and ? exportOf(and) : ''}`;
+
+async function sizeOf(one: Import, platform: Platform): Promise<number> {
   const { outputFiles } = await build({
     stdin: {
-      contents: `export ${names ? `{ ${names.join(', ')} }` : '*'} from '${from}';`,
+      contents: exportOf(one),
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,

@@ -89,7 +89,9 @@ await build({
   output: {
     dir,
     chunkFileNames: '[name].d.ts',
-    codeSplitting: { groups: shared },
+    codeSplitting: {
+      groups: [...shared, { name: 'shared-types', test: within(/\/shared\/(?!index\.)/) }],
+    },
     minifyInternalExports: false,
     // What the compiler needs to know `Disposable`.
     postBanner: '/// <reference lib="esnext.disposable" />',

@@ -64,6 +64,7 @@ const groups = {
     api('pointsman'),
     api('pointsman/pool'),
     api('pointsman/bridge'),
+    api('pointsman/shared'),
     api('pointsman/redis'),
     api('pointsman/diagnostics'),
   ],

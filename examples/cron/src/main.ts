@@ -10,13 +10,14 @@
  */
 import { Cron } from 'croner';
 import { Redis } from 'ioredis';
-import { fencedSet, RedisMutex } from 'pointsman/redis';
+import { fencedSet, redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 
 const { REDIS_URL = 'redis://localhost', RATES_URL, SCHEDULE = '0 * * * *' } = process.env;
 if (!RATES_URL) throw new Error('RATES_URL must say where to fetch the rates');
 
 const client = new Redis(REDIS_URL);
-const mutex = new RedisMutex(client, { namespace: 'rates-cron' });
+const mutex = new SharedMutex(redis(client, { namespace: 'rates-cron' }));
 const stopping = new AbortController();
 
 async function refresh(due: string): Promise<void> {

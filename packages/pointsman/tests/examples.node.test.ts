@@ -30,6 +30,7 @@ const entries = {
   'pointsman/bridge': join(source, 'bridge/index.ts'),
   'pointsman/pool': join(source, 'pool/index.ts'),
   'pointsman/diagnostics': join(source, 'diagnostics/index.ts'),
+  'pointsman/shared': join(source, 'shared/index.ts'),
   'pointsman/redis': join(source, 'redis/index.ts'),
 };
 

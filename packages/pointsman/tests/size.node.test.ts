@@ -11,6 +11,7 @@ import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
+import * as shared from 'pointsman/shared';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
@@ -18,7 +19,9 @@ const entryBudget = 17_100;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
-const redisBudget = 30_660;
+const sharedBudget = 11_440;
+const redisBudget = 22_380;
+const mutexOnRedisBudget = 30_730;
 
 /** Of each export that is no error class, alone. So a class does not pay for the features of another. */
 const budgetsAlone: Readonly<Record<string, number>> = {
@@ -45,12 +48,12 @@ interface Size {
   readonly compressed: number;
 }
 
-async function sizeOf(names: readonly string[], entry = 'pointsman'): Promise<Size> {
+const sizeOf = (names: readonly string[], entry = 'pointsman'): Promise<Size> =>
+  sizeOfModule(`export { ${names.join(', ')} } from '${entry}';`);
+
+async function sizeOfModule(contents: string): Promise<Size> {
   const { outputFiles } = await build({
-    stdin: {
-      contents: `export { ${names.join(', ')} } from '${entry}';`,
-      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
-    },
+    stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
     bundle: true,
     external: ['node:*'],
     minify: true,
@@ -98,6 +101,22 @@ test(`the entry pointsman/pool takes at most ${poolBudget} bytes`, async () => {
   const sizes = `${minified} B minified, ${compressed} B gzip of ${poolBudget} B`;
   console.log(`pointsman/pool: ${sizes}`);
   expect(compressed).toBeLessThanOrEqual(poolBudget);
+});
+
+test(`the entry pointsman/shared takes at most ${sharedBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(shared), 'pointsman/shared');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${sharedBudget} B`;
+  console.log(`pointsman/shared: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(sharedBudget);
+});
+
+test(`a mutex on Redis takes at most ${mutexOnRedisBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOfModule(
+    "export { SharedMutex } from 'pointsman/shared'; export { redis } from 'pointsman/redis';",
+  );
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${mutexOnRedisBudget} B`;
+  console.log(`SharedMutex on redis: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(mutexOnRedisBudget);
 });
 
 test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () => {

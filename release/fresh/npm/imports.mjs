@@ -4,9 +4,10 @@ import { KeyedMutex, Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import { snapshot } from 'pointsman/diagnostics';
 import { inline, Pool } from 'pointsman/pool';
-import { RedisMutex } from 'pointsman/redis';
+import { redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 
-for (const imported of [KeyedMutex, connect, expose, snapshot, RedisMutex]) {
+for (const imported of [KeyedMutex, connect, expose, snapshot, redis, SharedMutex]) {
   assert.equal(typeof imported, 'function');
 }
 

@@ -2,9 +2,10 @@ import { Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
 import { inline, Pool } from 'pointsman/pool';
-import { RedisMutex } from 'pointsman/redis';
+import { redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 
-export const entries = [connect, expose, diagnostics, inline, RedisMutex];
+export const entries = [connect, expose, diagnostics, inline, redis, SharedMutex];
 
 interface Words {
   longest(text: string): string;

@@ -1,7 +1,8 @@
 /** One process of the stress test: visits all keys in an order of its own, and reports each visit. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TimeoutError } from 'pointsman';
-import { RedisMutex } from 'pointsman/redis';
+import { redis } from 'pointsman/redis';
+import { SharedMutex } from 'pointsman/shared';
 import { shuffle } from 'simple-statistics';
 import type { Address } from '../../../harness/redis-server.js';
 import { connectIoredis } from '../subjects/clients.js';
@@ -21,8 +22,8 @@ export interface Report {
 }
 
 const { address, tries, sleepMilliseconds, keys }: Orders = JSON.parse(process.argv[2] ?? '');
-const redis = await connectIoredis(address);
-const mutex = new RedisMutex(redis, { ttl: 2 * sleepMilliseconds });
+const client = await connectIoredis(address);
+const mutex = new SharedMutex(redis(client, { ttl: 2 * sleepMilliseconds }));
 const left = shuffle(Array.from({ length: keys }, (_, index) => `stress:${index}`)).map((key) => ({
   key,
   failures: 0,
@@ -41,7 +42,7 @@ for (let next = left.shift(); next; next = left.shift()) {
   process.send?.(report);
 }
 await mutex.close();
-redis.disconnect();
+client.disconnect();
 process.disconnect?.();
 
 /** Returns false if the lock was not granted in time. */
@@ -59,8 +60,8 @@ async function visited(key: string): Promise<boolean> {
 
 async function holdAndCheck(widget: string): Promise<void> {
   const value = String(Math.random());
-  await redis.set(widget, value);
+  await client.set(widget, value);
   await sleep(sleepMilliseconds);
-  const found = await redis.get(widget);
+  const found = await client.get(widget);
   if (found !== value) throw new Error(`Value mismatch: ${widget} is ${found}, expected ${value}`);
 }

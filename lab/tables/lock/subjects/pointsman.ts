@@ -1,24 +1,30 @@
 /** Our subjects: the mutex as a program makes it, each with its own options. */
-import type { RedisMutexOptions } from 'pointsman/redis';
+import type { RedisOptions } from 'pointsman/redis';
+import type { SharedMutexOptions } from 'pointsman/shared';
 import { defineSubject } from '../subject.js';
 import { connectIoredis } from './clients.js';
 
-const definePointsman = (name: string, note: string, options?: RedisMutexOptions) =>
+const definePointsman = (
+  name: string,
+  note: string,
+  { handler, mode }: Pick<RedisOptions, 'handler'> & Pick<SharedMutexOptions, 'mode'> = {},
+) =>
   defineSubject({
     name,
     role: 'ours',
     package: 'pointsman',
     note,
     async connect(address, namespace) {
-      const { RedisMutex } = await import('pointsman/redis');
-      const redis = await connectIoredis(address);
-      const mutex = new RedisMutex(redis, { ...options, namespace });
+      const { redis } = await import('pointsman/redis');
+      const { SharedMutex } = await import('pointsman/shared');
+      const client = await connectIoredis(address);
+      const mutex = new SharedMutex(redis(client, { handler, namespace }), { mode });
       return {
         lock: (keys) => mutex.lock(keys),
         unlock: (held) => held.release(),
         async close() {
           await mutex.close();
-          redis.disconnect();
+          client.disconnect();
         },
       };
     },

@@ -54,7 +54,7 @@ const ending = { drain: waits('all'), shutdown: waits('all') };
 
 const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   {
-    name: 'RedisMutex',
+    name: 'SharedMutex',
     has: ['lock', 'forceUnlock'],
     operations: {
       lock: takes('all', 'keys options'),

@@ -33,7 +33,7 @@ export interface Wait extends Request {
   readonly isOver: boolean;
 }
 
-/** A permit. A guard of a `RedisMutex` has no issuer. */
+/** A permit. A guard of a `SharedMutex` has no issuer. */
 export interface Granted {
   readonly released: boolean;
   readonly _issuer?: unknown;

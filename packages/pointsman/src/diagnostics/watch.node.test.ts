@@ -148,7 +148,7 @@ describe('memory', () => {
   });
 });
 
-describe('RedisMutex', () => {
+describe('SharedMutex', () => {
   const scene = useServer();
 
   test('holders, waiters, losses and deadlocks are seen, with all keys', async () => {
@@ -164,7 +164,7 @@ describe('RedisMutex', () => {
     const tried = await mutex.tryLock('d');
     expect(await mutex.tryLock('a')).toBeUndefined();
     const [redis] = snapshot().primitives;
-    expect(redis?.kind).toBe('RedisMutex');
+    expect(redis?.kind).toBe('SharedMutex');
     expect(redis?.holders.map(({ keys, owner }) => [keys, owner])).toEqual([
       [['"a"', '"b"'], '"me"'],
       [['"b"'], '"me"'],
@@ -192,7 +192,7 @@ describe('RedisMutex', () => {
     first().catch(() => {});
     second().catch(() => {});
     await vi.waitFor(() => expect(found).toHaveLength(1));
-    expect(format(found[0] as Deadlock)).toContain('RedisMutex redis "x", "y", lock()');
+    expect(format(found[0] as Deadlock)).toContain('SharedMutex redis "x", "y", lock()');
     off();
     local.cancel();
     for (const each of [mutex, local]) unwatch(each);

@@ -79,7 +79,7 @@ export function configure(options: { readonly heldTooLong?: number | undefined }
  * nothing alive.
  *
  * @param primitive A `Semaphore`, `Mutex`, `RwLock`, `Limiter`, `Channel`, `Notify`, `Condition`, `Barrier` or `Latch`, one
- * of their keyed forms, or a `RedisMutex`.
+ * of their keyed forms, or a `SharedMutex`.
  * @throws {TypeError} for any other object, and {RangeError | TypeError} for invalid options.
  *
  * @example
