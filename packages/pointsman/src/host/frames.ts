@@ -26,7 +26,7 @@ export type Kind = (typeof Kind)[keyof typeof Kind];
 
 const HEAD = 5;
 /** The longest text: a batch of 256 requests for 1,000 keys each may be long. */
-const LONGEST = 2 ** 28;
+export const LONGEST = 2 ** 28;
 
 export function encodeFrame(kind: Kind, text: string): Buffer {
   const size = Buffer.byteLength(text);

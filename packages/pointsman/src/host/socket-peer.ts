@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Reply } from '../shared/protocol/protocol.js';
 import { isBatch } from './batch-check.js';
-import { encodeFrame, FrameReader, Kind, VERSION } from './frames.js';
+import { encodeFrame, FrameReader, Kind, LONGEST, VERSION } from './frames.js';
 import { encodeReply } from './json.js';
 import type { Identity } from './processes.js';
 import type { Peer, Request, Server } from './server.js';
@@ -109,7 +109,7 @@ export class SocketPeer implements Peer {
     }
     this.identity = { pid: pid as number, started, space };
     this.#known = true;
-    this.#reader.longest = Number.POSITIVE_INFINITY;
+    this.#reader.longest = LONGEST;
     this.#server.join(this);
     this.#server.request(this, { kind: 'ping' });
   }

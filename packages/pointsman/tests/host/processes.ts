@@ -75,7 +75,7 @@ export class Process {
   }
 
   lock(keys: string | string[], terms?: { timeout?: number }): Promise<number> {
-    return this.call('lock', keys, terms) as Promise<number>;
+    return this.call('lock', keys, terms ?? {}) as Promise<number>;
   }
 
   release(keys: string | string[]): Promise<unknown> {
