@@ -36,14 +36,21 @@ interface Channel {
 /** Milliseconds between attempts to connect: the first and the longest. */
 const FIRST_RETRY = 1;
 const LAST_RETRY = 50;
-/** A server is given a tenth of a lease to answer, so that leases outlive it; at least and at most so many milliseconds. */
-const SHORTEST_PATIENCE = 50;
+/**
+ * Milliseconds that a server is given to answer: a fifth of a lease within these bounds, so that leases outlive a server
+ * that is stopped. On a machine so busy that its servers seem to be stopped one after another, it grows up to a third of
+ * a lease.
+ */
+const SHORTEST_PATIENCE = 100;
 const LONGEST_PATIENCE = 1_000;
+/** Milliseconds for which a silent server is remembered. */
+const BUSY_FOR = 30_000;
 
 export class HostConnection {
   readonly #namespace: string;
   readonly #directory: string | undefined;
-  readonly #patience: number;
+  readonly #ttl: number;
+  #patience: number;
   readonly #observers = new Set<LinkObserver>();
   readonly #channels = new Map<string, Channel>();
   #place: Place | undefined;
@@ -56,6 +63,7 @@ export class HostConnection {
   #address = '';
   /** The address of one that has not answered. */
   #silent = '';
+  #silentAt = 0;
   /** Counts connections. */
   #generation = 0;
   /** Requests without an answer, in order. */
@@ -69,7 +77,12 @@ export class HostConnection {
   constructor(namespace: string, directory: string | undefined, ttl: number) {
     this.#namespace = namespace;
     this.#directory = directory;
-    this.#patience = Math.min(Math.max(ttl / 10, SHORTEST_PATIENCE), LONGEST_PATIENCE);
+    this.#ttl = ttl;
+    this.#patience = this.#shortestPatience;
+  }
+
+  get #shortestPatience(): number {
+    return Math.min(Math.max(this.#ttl / 5, SHORTEST_PATIENCE), LONGEST_PATIENCE);
   }
 
   get unused(): boolean {
@@ -227,7 +240,9 @@ export class HostConnection {
       return 'up';
     }
     transport.close(false);
-    return outcome === 'silent' ? 'dead' : 'busy';
+    if (outcome !== 'silent') return 'busy';
+    this.#note(header.address);
+    return 'dead';
   }
 
   /** Serves the namespace from this thread until others need it too: then from a thread of its own. */
@@ -295,6 +310,15 @@ export class HostConnection {
     for (const { reject } of pending) reject(new ConnectionLostError(why));
   }
 
+  #note(silent: string): void {
+    const now = performance.now();
+    const again = this.#silentAt > 0 && now - this.#silentAt < BUSY_FOR;
+    const longer = Math.max(this.#ttl / 3, SHORTEST_PATIENCE);
+    this.#patience = again ? Math.min(2 * this.#patience, longer) : this.#shortestPatience;
+    this.#silent = silent;
+    this.#silentAt = now;
+  }
+
   /** Drops the connection to a server that does not answer. */
   #look(transport: Transport): void {
     const now = performance.now();
@@ -305,7 +329,7 @@ export class HostConnection {
     if (wasBusy || first === undefined || now - first.at < this.#patience) return;
     setImmediate(() => {
       if (this.#transport !== transport || this.#pending[0] !== first) return;
-      this.#silent = this.#address;
+      this.#note(this.#address);
       this.reconnect();
     });
   }

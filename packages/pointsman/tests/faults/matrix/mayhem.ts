@@ -16,7 +16,7 @@ export const mayhem: Fault = {
       const work = {
         tasks: 8,
         groups: 3,
-        think: [0, 2],
+        think: [0, 1],
         hold: [0, 0],
         long: { share: 0.02, hold: [0, 3] },
       } as const;
