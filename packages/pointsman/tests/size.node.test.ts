@@ -21,7 +21,7 @@ const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
 const sharedBudget = 11_440;
-const hostBudget = 20_000;
+const hostBudget = 12_140;
 const redisBudget = 22_380;
 const mutexOnRedisBudget = 30_730;
 

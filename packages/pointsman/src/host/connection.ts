@@ -117,8 +117,11 @@ export class HostConnection {
     const channel = this.#channels.get(name) ?? { observers: new Set(), confirmed: 0 };
     this.#channels.set(name, channel);
     channel.observers.add(observer);
-    // What the server is told later, it performs later.
-    if (channel.confirmed === 0 && this.#transport !== undefined) await this.#listen(name, channel);
+    if (channel.confirmed > 0 || this.#transport === undefined) return;
+    await this.#listen(name, channel).catch((error) => {
+      // The next server is told of the channel before it gets any batch.
+      if (!(error instanceof ConnectionLostError)) throw error;
+    });
   }
 
   unlisten(name: string, observer: LinkObserver): void {
@@ -176,6 +179,19 @@ export class HostConnection {
     await this.#request((transport) => transport.send('listen', name));
   }
 
+  async #listenAgain(name: string, channel: Channel): Promise<void> {
+    const transport = this.#transport;
+    try {
+      await this.#listen(name, channel);
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return;
+      // The server has no space for its journal.
+      channel.confirmed = 0;
+      await delay(this.#patience, undefined, { ref: false });
+      if (this.#transport === transport) this.reconnect();
+    }
+  }
+
   // --- connecting ---
 
   #connect(): void {
@@ -193,9 +209,16 @@ export class HostConnection {
   }
 
   async #attempts(): Promise<void> {
-    this.#place ??= Place.open(this.#namespace, this.#directory);
     for (let wait = FIRST_RETRY; !this.#closed; wait = Math.min(2 * wait, LAST_RETRY)) {
-      if (await this.#attempt(this.#place)) return;
+      this.#place ??= Place.open(this.#namespace, this.#directory);
+      try {
+        if (await this.#attempt(this.#place)) return;
+      } catch (error) {
+        // The folder was deleted: the next attempt makes it.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        this.#place.close();
+        this.#place = undefined;
+      }
       await delay(wait * (0.5 + Math.random()));
     }
   }
@@ -288,7 +311,7 @@ export class HostConnection {
     this.#address = address;
     this.#silent = '';
     this.#generation++;
-    for (const [name, channel] of this.#channels) this.#listen(name, channel).catch(() => {});
+    for (const [name, channel] of this.#channels) void this.#listenAgain(name, channel);
     this.#watchedAt = performance.now();
     this.#watch = setInterval(() => this.#look(transport), this.#patience / 2).unref();
     for (const observer of this.#observers) observer.resume(run);

@@ -139,6 +139,15 @@ describe('the folder', () => {
   });
 });
 
+test('a directory that is deleted is made again', async () => {
+  const directory = join(temporaryFolder(), 'new');
+  const mutex = mutexIn(directory);
+  const guard = await mutex.lock('k');
+  rmSync(directory, { recursive: true });
+  await new Promise((resolve) => guard.signal.addEventListener('abort', resolve));
+  await mutex.run('k', () => {});
+});
+
 describe('the socket', () => {
   /** Connects to the server of the only namespace, and resolves when the server has ended the connection. */
   async function write(directory: string, bytes: Buffer | string): Promise<void> {

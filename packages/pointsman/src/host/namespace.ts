@@ -73,9 +73,11 @@ export class Namespace {
     }
   }
 
-  /** The clients whose process has died. */
-  get dead(): string[] {
-    return [...this.#clients].flatMap(([client, identity]) => (isDead(identity) ? client : []));
+  /** The clients whose process has died, of those that are not known to be alive. */
+  dead(isAlive: (client: string) => boolean): string[] {
+    return [...this.#clients].flatMap(([client, identity]) =>
+      !isAlive(client) && isDead(identity) ? client : [],
+    );
   }
 
   #end(client: string, now: number, send: Send): void {

@@ -194,7 +194,7 @@ test('many processes come and go', async () => {
   expect(await next.lock('k')).toBeGreaterThan(Math.max(...tokens));
 });
 
-test('the journal stays short, whatever the number of sections', async () => {
+test('the journal stays short after any number of sections', async () => {
   const directory = temporaryFolder();
   const process = await Process.start({ directory, ttl: 5_000 });
   await process.call('work', 'k', 3_000);

@@ -50,7 +50,7 @@ const DEATH_CHECKS = [0, 1, 4, 16, 64];
 
 interface Entry {
   readonly peer: Peer | undefined;
-  readonly request: Request | Change;
+  readonly request: Request | Change | { readonly kind: 'left'; readonly bye: boolean };
 }
 
 export class Server {
@@ -112,14 +112,8 @@ export class Server {
 
   /** A connection has ended; with `bye`, because its clients have. */
   leave(peer: Peer, bye: boolean): void {
-    const clients = this.#peers.get(peer);
-    if (clients === undefined) return;
-    this.#peers.delete(peer);
-    this.#dirty.delete(peer);
-    const left = [...clients].filter((client) => this.#listeners.get(client) === peer);
-    for (const client of left) this.#listeners.delete(client);
-    if (bye) this.#gone(left);
-    else if (left.length > 0) this.#checkDeath(peer.identity, left, 0);
+    // In order with its last requests.
+    this.#add({ peer, request: { kind: 'left', bye } });
   }
 
   request(peer: Peer, request: Request): void {
@@ -129,7 +123,7 @@ export class Server {
   /** Ends the server, and with it its connections. Its successor continues where it has stopped. */
   close(): void {
     if (this.#over) return;
-    if (this.#entries.length > 0 && this.#journal.current) this.#turn();
+    while (this.#entries.length > 0) this.#turn();
     this.#stop();
   }
 
@@ -152,13 +146,20 @@ export class Server {
   }
 
   #look(): void {
-    if (this.#journal.current) this.#journal.touch();
-    else this.#stop();
+    if (!this.#journal.current) {
+      this.#stop();
+      return;
+    }
+    this.#journal.touch();
+    // A client that the predecessor knew may have died before it connected to this server.
+    this.#gone(this.#namespace.dead(this.#isConnected));
   }
+
+  readonly #isConnected = (client: string): boolean => this.#listeners.has(client);
 
   #gone(clients: readonly string[]): void {
     for (const client of clients) {
-      if (!this.#listeners.has(client))
+      if (!this.#isConnected(client))
         this.#add({ peer: undefined, request: { kind: 'gone', client } });
     }
   }
@@ -246,7 +247,21 @@ export class Server {
         return;
       case 'gone':
         this.#change(request, now);
+        return;
+      case 'left':
+        if (peer !== undefined) this.#leave(peer, request.bye);
     }
+  }
+
+  #leave(peer: Peer, bye: boolean): void {
+    const clients = this.#peers.get(peer);
+    if (clients === undefined) return;
+    this.#peers.delete(peer);
+    this.#dirty.delete(peer);
+    const left = [...clients].filter((client) => this.#listeners.get(client) === peer);
+    for (const client of left) this.#listeners.delete(client);
+    if (bye) this.#gone(left);
+    else if (left.length > 0) this.#checkDeath(peer.identity, left, 0);
   }
 
   #listen(peer: Peer, client: string, now: number): void {
@@ -287,10 +302,13 @@ export class Server {
 
   /** Continues with a journal that begins with the state. */
   #shorten(): void {
-    const isKept = (client: string): boolean => this.#listeners.has(client);
     let next: Journal | undefined;
     try {
-      next = this.#journal.next(this.#address, this.#header, this.#namespace.snapshot(isKept));
+      next = this.#journal.next(
+        this.#address,
+        this.#header,
+        this.#namespace.snapshot(this.#isConnected),
+      );
     } catch {
       // No space: the journal stays long until there is.
       this.#shortest = this.#journal.size;

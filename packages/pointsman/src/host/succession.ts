@@ -99,7 +99,7 @@ function restore(recorded: Recorded | undefined): Kept {
   }
   if (isFromEarlierBoot(header)) return afresh(false, Math.max(namespace.token, namespace.seen));
   const ahead = Math.max(header.ahead, namespace.seen - monotonic());
-  for (const client of namespace.dead) {
+  for (const client of namespace.dead(() => false)) {
     namespace.change({ kind: 'gone', client }, ahead + monotonic(), () => {});
   }
   return { namespace, origin: { ahead, run, lostAt } };
@@ -140,7 +140,7 @@ function publish(
   listener: Listener,
 ): Server | undefined {
   const { folder } = place;
-  // Made with the first journal. Where it is alone, somebody has deleted the others.
+  // Made with the first journal. If it is alone, the journals have been deleted.
   const marker = `${folder}/namespace`;
   let kept: Kept;
   if (last === undefined) {

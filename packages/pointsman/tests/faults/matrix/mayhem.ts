@@ -41,6 +41,8 @@ export const mayhem: Fault = {
       }
       const holds = await trial.finish();
       trial.count('critical sections', holds.length);
-      return trial.outcome();
+      // The tasks are between a look at the lease and the first step of a holder for a good part of the time, so some of
+      // the stops are there.
+      return trial.outcome(['late']);
     }),
 };
