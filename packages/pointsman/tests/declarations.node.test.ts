@@ -26,7 +26,7 @@ test.each([
   ['in Node', entries, ['--lib', 'es2022', '--types', 'node']],
   ['in a browser', anywhere, ['--lib', 'es2022,dom', '--types', '']],
   ['with the types of both', entries, ['--lib', 'es2022,dom', '--types', 'node']],
-])('%s', async (_, entries, environment) => {
+])('%s', { timeout: 60_000 }, async (_, entries, environment) => {
   // Each entry alone, because the declarations of one could complete another.
   const said = await Promise.all(entries.map((entry) => compile(entry, environment)));
   expect(said.join('')).toBe('');
