@@ -6,7 +6,7 @@ mod gate;
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use common::{must_end, threads, wait};
@@ -205,6 +205,42 @@ fn a_time_limit_ends_the_wait_for_a_task_that_is_still_blocked() {
                     gate.open();
                     blocked.await.unwrap();
                 });
+            }
+        }
+    });
+}
+
+/// Long enough that the scheduler expects the next task of this type to block.
+async fn blocks_until(is_in_place: bool, has_run: mpsc::Receiver<()>) {
+    std::thread::sleep(Duration::from_millis(6));
+    let waits = || has_run.recv().unwrap();
+    match is_in_place {
+        true => task::block_in_place(waits),
+        false => waits(),
+    }
+}
+
+#[test]
+fn tasks_that_have_blocked_before_keep_no_other_waiting() {
+    must_end(|| {
+        for (workers, blockers) in [(2, 1), (4, 3)] {
+            for is_in_place in [false, true] {
+                let runtime = threads(workers);
+                for _ in 0..10 {
+                    let (blocked, gates): (Vec<_>, Vec<_>) = (0..blockers)
+                        .map(|_| {
+                            let (gate, has_run) = mpsc::channel();
+                            (runtime.spawn(blocks_until(is_in_place, has_run)), gate)
+                        })
+                        .unzip();
+                    let other = runtime.spawn(async {
+                        time::sleep(Duration::from_millis(1)).await;
+                        task::spawn(task::yield_now()).await.unwrap();
+                    });
+                    wait(other);
+                    gates.iter().for_each(|gate| gate.send(()).unwrap());
+                    blocked.into_iter().for_each(wait);
+                }
             }
         }
     });

@@ -16,25 +16,25 @@ import * as shared from 'pointsman/shared';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
-const entryBudget = 17_100;
+const entryBudget = 17_130;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
-const sharedBudget = 11_440;
-const hostBudget = 12_140;
-const redisBudget = 22_380;
-const mutexOnRedisBudget = 30_730;
+const sharedBudget = 12_440;
+const hostBudget = 13_400;
+const redisBudget = 23_650;
+const mutexOnRedisBudget = 32_250;
 
 /** Of each export that is no error class, alone. So a class does not pay for the features of another. */
 const budgetsAlone: Readonly<Record<string, number>> = {
   Semaphore: 3_880,
   Mutex: 4_435,
-  KeyedSemaphore: 4_315,
+  KeyedSemaphore: 4_320,
   KeyedMutex: 5_445,
-  KeyedRwLock: 4_220,
+  KeyedRwLock: 4_240,
   RwLock: 3_760,
   Condition: 4_925,
-  Limiter: 9_530,
+  Limiter: 9_555,
   Channel: 4_265,
   Broadcast: 3_955,
   Watch: 3_545,

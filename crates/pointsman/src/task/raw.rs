@@ -169,6 +169,11 @@ impl RawTask {
         self.vtable().is_job
     }
 
+    /// Tells the types of futures apart.
+    pub(crate) fn kind(&self) -> usize {
+        std::ptr::from_ref(self.vtable()).addr()
+    }
+
     #[inline]
     fn vtable(&self) -> &'static Vtable {
         self.header().vtable

@@ -4,7 +4,7 @@
  * Invariant: what passes has the shape of a batch, so applying it cannot fail half-way.
  */
 
-import type { Batch, Operation } from '../shared/protocol/protocol.js';
+import type { Batch, Operation, Share } from '../shared/protocol/protocol.js';
 
 type Check = (value: unknown) => boolean;
 
@@ -16,14 +16,29 @@ const isFlag: Check = (value) => typeof value === 'boolean';
 const isId: Check = (value) => isText(value) && /^[^\s/]+\.\d+\/\d+~?$/.test(value as string);
 const isSession: Check = (value) => isText(value) && /^[^\s/]+\.\d+$/.test(value as string);
 
+const isShare: Check = (value) => {
+  if (value === undefined) return true;
+  const { weight, limit } = Object(value) as Partial<Share>;
+  return isCount(weight) && weight !== 0 && isCount(limit);
+};
+
 const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
-  lock: { id: isId, tokens: isCount, wait: isFlag, keys: isKeys, optional: isNames },
+  lock: {
+    id: isId,
+    tokens: isCount,
+    wait: isFlag,
+    keys: isKeys,
+    optional: isNames,
+    share: isShare,
+  },
+  downgrade: { id: isId, keys: isNames },
+  limit: { key: isText, limit: isCount },
   unlock: { id: isId, keys: isNames },
   take: { id: isId, token: isCount, keys: isNames },
   check: { id: isId, keys: isNames },
   wait: { id: isId, condition: isText, keys: isKeys },
   wake: { id: isId },
-  notify: { condition: isText, count: (value) => value === Infinity || isCount(value) },
+  notify: { condition: isText, count: isCount },
   reserve: { tokens: isCount },
   renew: {},
   leave: { session: isSession },

@@ -1,8 +1,8 @@
 /**
  * The connection of a process to the server of a namespace, shared by the sessions of a store.
  *
- * Invariant: a server that does not answer, or has ended, is succeeded: by this process or by another, whichever is
- * first. Each loss causes one `suspend` of every session, followed by one `resume`.
+ * Invariant: a server that does not answer, or has ended, is succeeded by the
+ * first process that can. Each loss causes one `suspend` of every session, followed by one `resume`.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,7 +29,7 @@ interface Pending {
 
 interface Channel {
   readonly observers: Set<LinkObserver>;
-  /** The number of the connection on which the server was told of it; 0 while there is none. */
+  /** The number of the connection on which the server has received it; 0 while there is none. */
   confirmed: number;
 }
 
@@ -97,7 +97,7 @@ export class HostConnection {
       this.#connect();
       return;
     }
-    // The observer has its link when it is told.
+    // By then the observer has its link.
     queueMicrotask(() => {
       const isUp = this.#transport === transport && this.#observers.has(observer);
       if (isUp) observer.resume(this.#run);
@@ -119,7 +119,7 @@ export class HostConnection {
     channel.observers.add(observer);
     if (channel.confirmed > 0 || this.#transport === undefined) return;
     await this.#listen(name, channel).catch((error) => {
-      // The next server is told of the channel before it gets any batch.
+      // The next server receives the channel before any batch.
       if (!(error instanceof ConnectionLostError)) throw error;
     });
   }

@@ -37,7 +37,7 @@ export function encodeFrame(kind: Kind, text: string): Buffer {
   return frame;
 }
 
-/** Thrown for bytes that are no frame: the connection is of no use any more. */
+/** Thrown for bytes that are no frame. What follows on the connection cannot be read. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
 }

@@ -13,7 +13,7 @@ import type { Change, Namespace } from './namespace.js';
 import { type Identity, isDead } from './processes.js';
 import { RecordWriter, textOf } from './records.js';
 
-/** The server's end of a connection. What it is told within a turn leaves with `flush`. */
+/** The server's end of a connection. What a turn passes to it leaves with `flush`. */
 export interface Peer {
   readonly identity: Identity;
   reply(reply: Reply): void;

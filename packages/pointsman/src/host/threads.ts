@@ -22,7 +22,7 @@ export function startThread(namespace: string, directory: string | undefined): S
     worker = new Worker(new URL('./server-thread.js', import.meta.url), {
       workerData,
       name: 'pointsman host',
-      // Options for the program, such as `--input-type` and `--import`, are of no use to this script.
+      // Options for the program, such as `--input-type` and `--import`, are not for this script.
       execArgv: [],
     });
   } catch {

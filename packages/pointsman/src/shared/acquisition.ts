@@ -15,6 +15,7 @@ import type { WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
 import { LockLostError } from './errors.js';
 import type { Metrics } from './metrics.js';
+import type { Share } from './protocol/protocol.js';
 
 /** A queue of acquisitions: `LocalQueue` within the process, or `StrictQueue` on the server. */
 export interface Queue {
@@ -31,6 +32,7 @@ interface Terms {
   readonly owner?: unknown;
   readonly wait?: boolean;
   readonly maxHold?: number | undefined;
+  readonly share?: Share | undefined;
   readonly guard?: SharedGuard;
 }
 
@@ -45,6 +47,8 @@ export class Acquisition {
   readonly wait: boolean;
   /** Milliseconds after which the lock ends by itself. */
   readonly maxHold: number | undefined;
+  /** How it shares the keys; undefined if it holds them alone. A downgrade changes it. */
+  share: Share | undefined;
   readonly queue: Queue;
   state: 'waiting' | 'held' | 'over' = 'waiting';
   /** The guards of the lock that have not been released. */
@@ -61,7 +65,7 @@ export class Acquisition {
     queue: Queue,
     metrics: Metrics,
     keys: readonly string[],
-    { owner, wait = true, maxHold, guard }: Terms,
+    { owner, wait = true, maxHold, share, guard }: Terms,
     resolve: Resolve,
   ) {
     this.queue = queue;
@@ -70,6 +74,7 @@ export class Acquisition {
     this.owner = owner;
     this.wait = wait;
     this.maxHold = maxHold;
+    this.share = share;
     this.#resumed = guard;
     this.#resolve = resolve;
     metrics.activity.count(1, 0);
@@ -124,7 +129,7 @@ export class Acquisition {
    * Creates another guard, for an owner that locks some of the keys again. Throws if the lock is lost, so that the owner
    * learns of it instead of getting a later lock.
    */
-  share(keys: readonly string[]): SharedGuard {
+  addGuard(keys: readonly string[]): SharedGuard {
     const first = this.guards[0] as SharedGuard;
     first.assertValid();
     const guard = new SharedGuard(this, keys, first.token);

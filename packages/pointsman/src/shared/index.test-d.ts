@@ -30,10 +30,13 @@ declare const condition: SharedCondition;
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'ClosedError'
+    | 'Leader'
     | 'LockLostError'
     | 'ReentrancyError'
     | 'StoreError'
     | 'SharedMutex'
+    | 'SharedRwLock'
+    | 'SharedSemaphore'
     | 'TimeoutError'
   >();
 });
@@ -171,6 +174,7 @@ test('query and metrics', () => {
     readonly session: string;
     readonly id: string;
     readonly token: number;
+    readonly weight?: number | undefined;
   }>();
   expectTypeOf<WaitingLock>().toEqualTypeOf<{
     readonly keys: readonly string[];

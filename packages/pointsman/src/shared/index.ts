@@ -12,13 +12,19 @@ export type { WaitOptions } from '../sync/options.js';
 export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
 export { LockLostError, StoreError } from './errors.js';
+export { Leader } from './leader.js';
 export type { Durations, SharedMutexMetrics } from './metrics.js';
 export { SharedMutex } from './mutex.js';
 export type {
+  AcquireKeysOptions,
   LockKeysOptions,
   SharedMutexOptions,
+  SharedOptions,
   StoreOptions,
+  TryAcquireKeysOptions,
   TryLockKeysOptions,
 } from './options.js';
 export type { HeldLock, WaitingLock } from './query.js';
+export { SharedRwLock } from './rwlock.js';
+export { SharedSemaphore } from './semaphore.js';
 export type { Store } from './store.js';

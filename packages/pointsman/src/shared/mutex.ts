@@ -1,24 +1,12 @@
-/** The mutex. Invariant: it has one session with the store, created by the first request. */
+/** The mutex. Invariant: a key has at most one holder, and all keys of a request are taken in one step. */
 
-import { randomUUID } from 'node:crypto';
-import { asyncDispose } from '../sync/dispose.js';
-import {
-  ClosedError,
-  describe,
-  detached,
-  invalid,
-  ReentrancyError,
-  timedOut,
-} from '../sync/errors.js';
-import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { Acquisition, type SharedGuard } from './acquisition.js';
+import { describe, detached, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
+import { Acquisition, type Queue, type SharedGuard } from './acquisition.js';
 import { SharedCondition } from './condition.js';
-import { LockLostError, labelOf } from './errors.js';
 import { LocalQueue } from './local/local-queue.js';
-import { Metrics, type SharedMutexMetrics } from './metrics.js';
+import type { SharedMutexMetrics } from './metrics.js';
 import {
   checkLockOptions,
-  defaultName,
   type LockKeysOptions,
   readConditionName,
   readKeys,
@@ -26,16 +14,9 @@ import {
   type SharedMutexOptions,
   type TryLockKeysOptions,
 } from './options.js';
-import { describeQuery, type HeldLock, type WaitingLock } from './query.js';
-import { Session } from './session/session.js';
-import { type BaseStore, checkStore, type Store } from './store.js';
-import { StrictQueue } from './strict.js';
-
-interface Queues {
-  readonly session: Session;
-  readonly local: LocalQueue;
-  readonly strict: StrictQueue;
-}
+import { SharedPrimitive } from './primitive.js';
+import { describeQuery, type HeldLock, type LocalWaiter } from './query.js';
+import type { Store } from './store.js';
 
 /**
  * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts.
@@ -72,32 +53,18 @@ interface Queues {
  * client.disconnect();
  * ```
  */
-export class SharedMutex {
-  readonly #store: BaseStore;
+export class SharedMutex extends SharedPrimitive {
   readonly #mode: 'local' | 'strict';
-  readonly #process: string;
-  /** The prefix of error messages. */
-  readonly #label: string;
-  readonly #metrics = new Metrics();
-  #queues: Queues | undefined;
-  /** The error for new requests: the reason of the first call that ended the mutex. */
-  #refusal: { readonly reason: unknown } | undefined;
-  /** Resolves when all locks are released and the session has ended. */
-  #closing: Promise<void> | undefined;
-  /** Resolves when the first {@link shutdown} has closed the mutex, even if its caller gave up. */
-  #ending: Promise<void> | undefined;
+  #local: LocalQueue | undefined;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns. All mutexes of a namespace share its locks.
    * @throws {TypeError} if the store or an option is invalid.
    */
   constructor(store: Store, options: SharedMutexOptions = {}) {
-    checkStore(store);
-    const { mode, name = store.name } = readMutexOptions(options);
-    this.#store = store;
+    const { mode, name } = readMutexOptions(options);
+    super(store, 'mutex', name);
     this.#mode = mode;
-    this.#process = `${name ?? defaultName()}-${randomUUID().slice(0, 8)}`;
-    this.#label = labelOf(name);
   }
 
   /**
@@ -140,12 +107,7 @@ export class SharedMutex {
   ): Promise<T> {
     if (!(this instanceof SharedMutex)) throw detached('run');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
-    const guard = await this.lock(keys, options);
-    try {
-      return await fn(guard);
-    } finally {
-      await guard.release();
-    }
+    return this._runWith(this.lock(keys, options), fn);
   }
 
   /**
@@ -181,18 +143,7 @@ export class SharedMutex {
   /** Returns the condition variable with this name in this namespace. */
   condition(name: string): SharedCondition {
     if (!(this instanceof SharedMutex)) throw detached('condition');
-    return new SharedCondition(readConditionName(name), () => this.#open().strict, this.#metrics);
-  }
-
-  /**
-   * Returns the held locks and the waiting requests, in order: all that the server knows, and the requests that wait
-   * behind others of this process.
-   */
-  async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    if (!(this instanceof SharedMutex)) throw detached('query');
-    const { session, local } = this.#open();
-    const state = await session.query();
-    return describeQuery(state, local.waiters);
+    return new SharedCondition(readConditionName(name), () => this._open(), this._metrics);
   }
 
   /**
@@ -200,13 +151,13 @@ export class SharedMutex {
    * tokens. Resolves to the locks that were taken, as {@link query} shows them. A holder loses all keys of its request;
    * in the mode `local` that includes the optional keys of its process.
    *
-   * The holder's signal aborts with a {@link LockLostError} at the latest at the next heartbeat of its process. Until
+   * The holder's signal aborts with a `LockLostError` at the latest at the next heartbeat of its process. Until
    * then two holders consider the lock theirs; only the {@link SharedGuard.token | token} distinguishes them.
    */
   async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
     if (!(this instanceof SharedMutex)) throw detached('forceUnlock');
     const wanted = new Set(readKeys(keys));
-    const { session } = this.#open();
+    const { session } = this._open();
     const { held } = describeQuery(await session.query(), []);
     const found = held.filter((lock) => lock.keys.some((key) => wanted.has(key)));
     const taken = await Promise.all(
@@ -217,118 +168,7 @@ export class SharedMutex {
 
   /** Counters since the mutex was created. */
   get metrics(): SharedMutexMetrics {
-    return this.#metrics.snapshot();
-  }
-
-  /** The number of requests that wait for a lock or at a condition. */
-  get waiting(): number {
-    return this.#metrics.activity.waiting;
-  }
-
-  /** Whether {@link close} or {@link shutdown} has been called, or the store is closed. */
-  get closed(): boolean {
-    return this.#refusal !== undefined || this.#store.closed;
-  }
-
-  /**
-   * Resolves when this mutex holds no lock and has no waiting request, and the server has acknowledged each release. A
-   * release that fails ends with its lease. New requests are still accepted.
-   *
-   * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
-   * the signal.
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof SharedMutex)) throw detached('drain');
-    await this.#metrics.activity.drain(options, this.#label);
-  }
-
-  /**
-   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves those that wait, awaits the release of every
-   * lock, and then ends its session; the store disconnects if no other primitive uses it. Locks stay valid until they are released; until
-   * then holders can notify conditions and wait at them. A request that waits at a condition is served by a notification
-   * from any process.
-   *
-   * `timeout` and `signal` bound only the wait for the queue, and reject like those of {@link drain}. The mutex then
-   * stays closed to new requests and continues to serve its queue; {@link close} rejects the requests that still wait.
-   * Ending the session takes until the server replies, at most `ttl`. A second call waits in the same way.
-   *
-   * @example
-   * ```ts
-   * import { Redis } from 'ioredis';
-   * import { redis } from 'pointsman/redis';
-   * import { SharedMutex } from 'pointsman/shared';
-   *
-   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
-   * const mutex = new SharedMutex(redis(client));
-   * const runs = ['a', 'b'].map((name) => mutex.run('job', async () => name));
-   * await mutex.shutdown({ timeout: 10_000 });
-   * console.log(await Promise.all(runs)); // [ 'a', 'b' ]
-   * await mutex.lock('job').catch((error) => console.log(error.name)); // ClosedError
-   * client.disconnect();
-   * ```
-   */
-  async shutdown(options: WaitOptions = {}): Promise<void> {
-    if (!(this instanceof SharedMutex)) throw detached('shutdown');
-    checkWaitOptions(options);
-    this.#refuse(this.#closedError());
-    const { activity } = this.#metrics;
-    this.#ending ??= activity.drain().then(() => this.#close(this.#refusal?.reason));
-    await activity.drain(options, this.#label);
-    await this.#ending;
-  }
-
-  /**
-   * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
-   * `ClosedError`. Releases all locks, because the session that renews them ends; the signals of
-   * their guards abort with a {@link LockLostError} whose `cause` is the reason. Resolves when all this is done. A second
-   * call does nothing and returns the promise of the first.
-   *
-   * After a {@link shutdown} it rejects the requests that still wait, with its own reason. New requests still reject with
-   * the `ClosedError` of the shutdown.
-   */
-  close(reason?: unknown): Promise<void> {
-    if (!(this instanceof SharedMutex)) return Promise.reject(detached('close'));
-    const given = reason === undefined ? this.#closedError() : reason;
-    this.#refuse(given);
-    return this.#close(given);
-  }
-
-  /** Calls {@link shutdown} without options, for `await using`. */
-  [asyncDispose](): Promise<void> {
-    return this.shutdown();
-  }
-
-  #closedError(): ClosedError {
-    return new ClosedError(`${this.#label}the mutex is closed`);
-  }
-
-  /** Keeps the first reason. */
-  #refuse(reason: unknown): void {
-    this.#refusal ??= { reason };
-  }
-
-  /** Closes once. Every call returns the promise of the first. */
-  #close(reason: unknown): Promise<void> {
-    if (this.#closing === undefined) {
-      let resolve!: (closed: Promise<void>) => void;
-      // Set before the locks are taken away, because the abort listener of a guard may call `close`.
-      this.#closing = new Promise((resolver) => {
-        resolve = resolver;
-      });
-      resolve(this.#end(reason));
-    }
-    return this.#closing;
-  }
-
-  async #end(reason: unknown): Promise<void> {
-    if (this.#queues === undefined) return;
-    const { session, local, strict } = this.#queues;
-    const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
-    const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
-    for (const acquisition of acquisitions()) acquisition.giveUp(reason);
-    for (const acquisition of acquisitions()) acquisition.takeAway(lost);
-    await session.close(reason);
-    this.#store.delete(this);
+    return this._metrics.snapshot();
   }
 
   #enter(
@@ -339,25 +179,25 @@ export class SharedMutex {
     return new Promise((resolve) => {
       const wanted = readKeys(keys);
       if (options === undefined) {
-        this.#refuseIfClosed();
-        const queue = this.#open()[this.#mode];
-        queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
+        this._refuseIfClosed();
+        const queue = this.#queue(this.#mode);
+        queue.enter(new Acquisition(queue, this._metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
       checkLockOptions(options, wait);
       const { signal, timeout, owner, maxHold } = options;
       if (signal?.aborted) throw signal.reason;
-      this.#refuseIfClosed();
+      this._refuseIfClosed();
       const held = owner === undefined ? undefined : this.#heldBy(owner, wanted, options);
-      if (held !== undefined) return resolve(held.share(wanted));
-      const queue = this.#open()[this.#mode];
+      if (held !== undefined) return resolve(held.addGuard(wanted));
+      const queue = this.#queue(this.#mode);
       const once = timeout === 0;
       const acquisition = new Acquisition(
         queue,
-        this.#metrics,
+        this._metrics,
         wanted,
         { owner, wait: wait && !once, maxHold },
-        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this.#label))) : resolve,
+        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this._label))) : resolve,
       );
       acquisition.limit({ signal, timeout: once ? undefined : timeout });
       queue.enter(acquisition);
@@ -370,35 +210,33 @@ export class SharedMutex {
     keys: readonly string[],
     { reentrant = false }: LockKeysOptions,
   ): Acquisition | undefined {
-    const { local, strict } = this.#open();
     for (const key of keys) {
-      for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
+      for (const acquisition of this._queues.flatMap((queue) => [...queue.acquisitionsOf(key)])) {
         if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
         if (reentrant && keys.every((each) => acquisition.keys.includes(each))) return acquisition;
-        const by = `owner ${describe(owner)} of ${this.#process} holds ${describe(key)} already`;
+        const by = `owner ${describe(owner)} of ${this._process} holds ${describe(key)} already`;
         const since = `with token ${acquisition.guards[0]?.token}, since ${Math.round(acquisition.age)} ms`;
         const other = reentrant ? ', but not all of the keys by that lock' : '';
-        throw new ReentrancyError(`${this.#label}${by}, ${since}${other}`, owner);
+        throw new ReentrancyError(`${this._label}${by}, ${since}${other}`, owner);
       }
     }
     return undefined;
   }
 
-  #refuseIfClosed(): void {
-    if (this.#refusal !== undefined) throw this.#refusal.reason;
-    this.#store.refuseIfClosed();
+  #queue(mode: 'local' | 'strict'): Queue {
+    const strict = this._open();
+    if (mode === 'strict') return strict;
+    this.#local ??= new LocalQueue(strict.session, this._metrics);
+    return this.#local;
   }
 
-  /** Opens the session with the first call. Throws once the mutex is closing, or the store is closed before that. */
-  #open(): Queues {
-    if (this.#closing !== undefined) this.#refuseIfClosed();
-    if (this.#queues === undefined) {
-      this.#store.refuseIfClosed();
-      const session = new Session(this.#store, this.#process, this.#metrics, this.#label);
-      this.#store.add(this);
-      const local = new LocalQueue(session, this.#metrics);
-      this.#queues = { session, local, strict: new StrictQueue(session) };
-    }
-    return this.#queues;
+  /** @internal */
+  override get _localWaiters(): readonly LocalWaiter[] {
+    return this.#local?.waiters ?? [];
+  }
+
+  /** @internal */
+  override get _queues(): readonly Queue[] {
+    return this.#local === undefined ? super._queues : [this.#local, ...super._queues];
   }
 }

@@ -61,6 +61,26 @@ export interface TryLockKeysOptions {
 /** Options for {@link SharedMutex.lock}. */
 export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
 
+/** Options for {@link SharedRwLock}, {@link SharedSemaphore} and {@link Leader}. */
+export interface SharedOptions {
+  /** Replaces the `name` of the store for this primitive. */
+  readonly name?: string | undefined;
+}
+
+/** Options for {@link SharedSemaphore.tryAcquire}. */
+export interface TryAcquireKeysOptions {
+  /** The number of permits of each key: an integer from 1 up to the limit. Default 1. */
+  readonly weight?: number | undefined;
+  /**
+   * Maximum milliseconds for which the permits are held, any number above 0. Then they are released, and the guard's
+   * signal aborts with a {@link LockLostError}. Default `Infinity`.
+   */
+  readonly maxHold?: number | undefined;
+}
+
+/** Options for {@link SharedSemaphore.acquire}. */
+export interface AcquireKeysOptions extends WaitOptions, TryAcquireKeysOptions {}
+
 const mutexNames: readonly string[] = ['mode', 'name'];
 const tryNames: readonly string[] = ['owner', 'reentrant', 'maxHold'];
 const lockNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
@@ -73,6 +93,10 @@ export function checkLockOptions(options: LockKeysOptions, wait = true): void {
     throw invalid('reentrant', reentrant, 'a boolean');
   }
   if (reentrant && owner === undefined) throw invalid('owner', owner, 'given with reentrant');
+  checkMaxHold(maxHold);
+}
+
+export function checkMaxHold(maxHold: number | undefined): void {
   if (maxHold !== undefined && !(typeof maxHold === 'number' && maxHold > 0)) {
     throw invalid('maxHold', maxHold, 'a number of milliseconds above 0', 'number');
   }
@@ -149,6 +173,9 @@ export const readProcessName = (name: unknown): string =>
 export const readConditionName = (name: unknown): string =>
   readText('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string');
 
+export const readElection = (election: unknown): string =>
+  readText('election', election, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string');
+
 /** The name of a process that was given none. */
 export const defaultName = (): string => `${hostname()}:${process.pid}`;
 
@@ -163,4 +190,10 @@ export function readMutexOptions(options: SharedMutexOptions): {
     mode: readChoice('mode', mode, ['local', 'strict']),
     name: name === undefined ? undefined : readProcessName(name),
   };
+}
+
+/** Checks the options of a primitive that has only a name. */
+export function readSharedOptions(options: SharedOptions): string | undefined {
+  checkOptions(options, ['name']);
+  return options.name === undefined ? undefined : readProcessName(options.name);
 }

@@ -18,6 +18,8 @@ export interface HeldLock {
   readonly id: string;
   /** The first of its fencing tokens. */
   readonly token: number;
+  /** What it takes of the limit of a key that it shares; undefined if it holds its keys alone. */
+  readonly weight?: number | undefined;
 }
 
 /** A waiting request. */
@@ -38,13 +40,20 @@ export function describeQuery(
   held: HeldLock[];
   waiting: WaitingLock[];
 } {
-  const held = new Map<string, { keys: string[]; session: string; id: string; token: number }>();
+  const held = new Map<string, HeldLock & { readonly keys: string[] }>();
   // The server has no order; the keys of a guard are sorted.
-  for (const [key, value] of [...locks].sort()) {
-    const [id, token] = value.split(' ') as [string, string];
-    const lock = held.get(id) ?? { keys: [], session: sessionOf(id), id, token: Number(token) };
-    lock.keys.push(key);
-    held.set(id, lock);
+  for (const [key, holds] of [...locks].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const { id, token, weight } of holds) {
+      const lock = held.get(id) ?? {
+        keys: [],
+        session: sessionOf(id),
+        id,
+        token,
+        ...(weight === 0 ? {} : { weight }),
+      };
+      lock.keys.push(key);
+      held.set(id, lock);
+    }
   }
   const waiting: WaitingLock[] = [];
   const behind = local.filter(({ id }) => id === undefined || !held.has(id));

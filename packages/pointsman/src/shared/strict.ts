@@ -1,5 +1,5 @@
 /**
- * The queue of the mode `strict`: each acquisition waits on the server, in one queue with those of all processes.
+ * The queue of the store: each acquisition waits there, in one queue with those of all processes.
  *
  * Invariant: an acquisition has one claim while it waits or holds the lock. A claim that the server has forgotten is
  * replaced by a new one.
@@ -44,6 +44,13 @@ export class StrictQueue implements Queue, ClaimOwner {
       acquisition.giveUp(error);
       throw error;
     }
+  }
+
+  /** Turns a held acquisition into a shared one. Resolves when the store has replied. */
+  async downgrade(acquisition: Acquisition): Promise<void> {
+    const id = this.idOf(acquisition);
+    if (id === undefined) return;
+    await this.session.perform({ name: 'downgrade', id, keys: acquisition.keys });
   }
 
   idOf(acquisition: Acquisition): string | undefined {

@@ -16,7 +16,7 @@ const calls = {
   release: (keys) => guards.get(String(keys)).release(),
   valid: (keys) => guards.get(String(keys)).valid,
   query: () => mutex.query(),
-  /** Locks and releases again and again, for so many milliseconds. Returns how often. */
+  /** Locks and releases again and again, until the time is over. Returns the number of sections. */
   async work(keys, milliseconds) {
     let sections = 0;
     for (const until = performance.now() + milliseconds; performance.now() < until; sections++) {

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `slot`, `queue`, `super::inject` | where tasks are queued |
 //! | `worker`, `steal`, `park` | what a worker does: run tasks, search for tasks, sleep |
-//! | `policy`, `idle`, `watchdog` | which worker is woken, and when; see [sleep.md](./sleep.md) |
+//! | `policy`, `idle`, `watchdog`, `blockers` | which worker is woken, and when; see [sleep.md](./sleep.md) |
 //! | `handoff` | the slot of a worker whose task blocks in place |
 //! | `block_on`, `current_thread` | threads that block on a future |
 //! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
@@ -23,6 +23,7 @@
 
 mod alarm;
 mod block_on;
+mod blockers;
 pub(in crate::runtime) mod context;
 mod current_thread;
 mod handoff;
@@ -46,6 +47,7 @@ pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
 
 use self::block_on::Spin;
+use self::blockers::Blockers;
 use self::current_thread::OnlySlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
@@ -77,6 +79,7 @@ pub(crate) struct Shared {
     inject: Inject,
     idle: Idle,
     watchdog: Watchdog,
+    blockers: Blockers,
     handoff: Handoff,
     spin: Spin,
     arenas: Mutex<Arenas>,
@@ -128,6 +131,7 @@ impl Shared {
             inject: Inject::new(),
             idle: Idle::new(cores),
             watchdog: Watchdog::new(alarm),
+            blockers: Blockers::new(),
             handoff: Handoff::new(),
             spin: Spin::default(),
             arenas: Mutex::new(Arenas {

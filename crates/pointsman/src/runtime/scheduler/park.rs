@@ -83,12 +83,13 @@ impl Worker<'_> {
 impl Shared {
     /// Whether a worker that sleeps should hold the driver. With I/O, it leaves the driver to workers that are awake:
     /// they poll for I/O in less time than a wake-up takes, and then find more events at once. If they do not, the
-    /// watchdog asks for a holder, and for a while afterwards each sleeper takes the driver at once.
+    /// watchdog asks for a holder, and for a while afterwards each sleeper takes the driver at once. Workers that are expected
+    /// to be blocked do not count.
     ///
     /// Lab row: processor time of `echo` with 64 connections.
     fn may_hold(&self) -> bool {
         !self.driver.has_sources()
-            || self.idle.workers().awake == 0
+            || self.idle.workers().awake <= self.blockers.blocked()
             || self.driver.is_holder_wanted()
             || self.watchdog.has_seen_block()
     }

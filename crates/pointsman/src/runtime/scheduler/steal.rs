@@ -91,7 +91,7 @@ impl Worker<'_> {
         let is_left = has_searched && shared.has_unattended_work();
         match next {
             Next::Sleep => {
-                if others > 0 {
+                if has_searched && others > 0 {
                     // A task that another worker queues at this moment may have been left to this search.
                     shared.watch();
                 }

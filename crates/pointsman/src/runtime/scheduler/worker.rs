@@ -13,8 +13,8 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::blockers::BLOCKED;
 use super::policy::Pace;
-use super::watchdog::BLOCKED;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
 use crate::task::coop;
@@ -129,6 +129,8 @@ impl<'a> Worker<'a> {
         };
         let interval = self.pace.interval(max);
         let has_sources = self.shared.driver.has_sources();
+        let may_block = !self.shared.is_current_thread()
+            && (self.shared.watchdog.has_seen_block() || self.shared.blockers.are_known());
         // Once per quantum the inject queue comes first, however many tasks are queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -136,8 +138,7 @@ impl<'a> Worker<'a> {
                 self.read_clock(polls);
                 return Paused::Idle;
             };
-            self.slot.count_poll();
-            let again = entry.run();
+            let again = self.poll(entry, may_block);
             if !context::holds(self.slot) {
                 if let Some(again) = again.and_then(Notified::stop_running) {
                     self.shared.schedule_entry(again);
@@ -158,6 +159,46 @@ impl<'a> Worker<'a> {
         }
         self.read_clock(interval);
         Paused::Quantum
+    }
+
+    #[inline]
+    fn poll(&mut self, entry: Notified, may_block: bool) -> Option<Notified> {
+        self.slot.count_poll();
+        match may_block {
+            false => entry.run(),
+            true => self.time_poll(entry),
+        }
+    }
+
+    /// Polls a task that may block, and learns whether it has.
+    #[cold]
+    fn time_poll(&mut self, entry: Notified) -> Option<Notified> {
+        let shared = self.shared;
+        let kind = entry.task.kind();
+        if !shared.watchdog.has_seen_block() && !shared.blockers.know(kind) {
+            return entry.run();
+        }
+        let is_expected = shared.blockers.expects(kind);
+        if is_expected {
+            shared.expect_block(self.slot);
+        }
+        let began = Instant::now();
+        let again = entry.run();
+        let took = began.elapsed();
+        if is_expected {
+            shared.blockers.end();
+        }
+        if !context::holds(self.slot) {
+            return again;
+        }
+        shared.blockers.learn(kind, took >= BLOCKED);
+        if is_expected {
+            // Neither the pace nor the watchdog need know of the poll.
+            self.slot.counters.busy.add(took.as_nanos() as u64);
+            self.since += took;
+            self.slot.set_wake_threshold(self.pace.wake_threshold());
+        }
+        again
     }
 
     /// Called when a task yields while I/O or the future of `block_on` waits; `waiting` tasks are then queued. Returns

@@ -4,9 +4,9 @@
  * Invariant: the index is derived from the hash alone, so a lost index can be rebuilt.
  */
 
-import type { Request } from '../../shared/protocol/protocol.js';
+import type { Hold, Request } from '../../shared/protocol/protocol.js';
 import { emptyState, type State } from '../../shared/protocol/state.js';
-import { lockPattern, parse, requestOf } from '../../shared/protocol/wire.js';
+import { holdsOf, parse, requestOf, sharedRecordOf } from '../../shared/protocol/wire.js';
 
 export interface Stored {
   /** The fields of the hash. */
@@ -33,8 +33,13 @@ export function load(fields: ReadonlyMap<string, string>): State {
       state.clock = { token, time, seen, doubted: doubted === 1, run };
       state.guard = guard > 0 ? guard : undefined;
     } else if (field.startsWith('lock:')) {
-      const [, id = '', token] = parse(`the record of the lock ${name}`, value, lockPattern);
-      state.locks.set(name, { id, token: Number(token) });
+      const holds = holdsOf(name, value);
+      const [{ id, token, weight }] = holds as [Hold];
+      if (weight === 0) state.locks.set(name, { id, token });
+      else state.shares.set(name, holds);
+    } else if (field.startsWith('limit:')) {
+      const [limit] = parse(`the limit of ${name}`, value, /^\d+$/);
+      state.limits.set(name, Number(limit));
     } else if (field.startsWith('session:')) {
       const words = parse(`the record of the session ${name}`, value, sessionPattern);
       const [expires, incarnation, ttl] = words.slice(1, 4).map(Number) as [number, number, number];
@@ -46,7 +51,8 @@ export function load(fields: ReadonlyMap<string, string>): State {
   return state;
 }
 
-export function store({ clock, locks, sessions, requests, guard }: State): Stored {
+export function store(state: State): Stored {
+  const { clock, locks, shares, limits, sessions, requests, guard } = state;
   const fields = new Map<string, string>();
   const index = new Set<string>();
   if (clock === undefined) return { fields, index };
@@ -55,6 +61,11 @@ export function store({ clock, locks, sessions, requests, guard }: State): Store
     fields.set(`lock:${key}`, `${id} ${token}`);
     index.add(`h${id} ${key}`);
   }
+  for (const [key, holds] of shares) {
+    fields.set(`lock:${key}`, sharedRecordOf(holds));
+    for (const { id } of holds) index.add(`h${id} ${key}`);
+  }
+  for (const [key, limit] of limits) fields.set(`limit:${key}`, `${limit}`);
   for (const [session, { expires, incarnation, ttl, secret }] of sessions) {
     fields.set(`session:${session}`, `${expires} ${incarnation} ${ttl} ${secret}`);
     index.add(`e${`${expires}`.padStart(16, '0')} ${session}`);

@@ -2,7 +2,9 @@
 -- batch.
 --
 --   state  hash  '' -> "<last token> <time> <server's clock> <guard> <doubted> <run> <places>",
---                "lock:<key>" -> "<request> <token>"
+--                "lock:<key>" -> "<request> <token>" if one request holds the key alone, otherwise "=" and
+--                    " <request> <token> <weight>" for each request that shares it
+--                "limit:<key>" -> the limit of a shared key, if it was set
 --                "session:<session>" -> "<expires> <incarnation> <ttl> <secret>"
 --                "request:<request>" -> the waiting request, in JSON
 --   index  zset  derived from the state, in lexical order, so that a batch reads only the part it needs:
@@ -152,7 +154,9 @@ function space.build_index()
   for i = 1, #all, 2 do
     local kind, name = string.match(all[i], '^(%a+):(.*)$')
     if kind == 'lock' then
-      members[#members + 1] = 'h' .. string.match(all[i + 1], '^%S+ ') .. name
+      for id in space.holders_in(all[i + 1]) do
+        members[#members + 1] = 'h' .. id .. ' ' .. name
+      end
     elseif kind == 'session' then
       members[#members + 1] = space.lease_member(name, string.match(all[i + 1], '^%d+'))
     elseif kind == 'request' then

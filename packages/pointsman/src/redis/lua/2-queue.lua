@@ -91,7 +91,7 @@ function space.dequeue(id, request)
   space.waiting = math.max(0, space.waiting - #places)
 end
 
--- Returns the locks of the keys: "<request> <token>", or false.
+-- Returns the records of the keys: "<request> <token>", "= <request> <token> <weight> ...", or false.
 function space.holders(keys)
   local fields = {}
   for i, key in ipairs(keys) do
@@ -100,27 +100,71 @@ function space.holders(keys)
   return redis.call('HMGET', space.state, unpack(fields))
 end
 
-function space.holds(id, held)
-  return held and string.sub(held, 1, #id + 1) == id .. ' '
+function space.is_shared(held)
+  return string.byte(held) == 61
+end
+
+-- Returns the token that the request has in the record of a key, or nil.
+function space.token_of(id, held)
+  if not held then
+    return nil
+  end
+  if not space.is_shared(held) then
+    return string.sub(held, 1, #id + 1) == id .. ' ' and string.sub(held, #id + 2) or nil
+  end
+  local _, last = string.find(held, ' ' .. id .. ' ', 1, true)
+  return last and string.match(held, '^%d+', last + 1)
+end
+
+-- Iterates over the requests in the record of a key.
+function space.holders_in(held)
+  return string.gmatch(held or '', '(%S+/%S+) %d+')
+end
+
+-- Returns whether a key with this record can be granted beside its present holders.
+function space.admits(key, held, share)
+  if not held and not share then
+    return true
+  end
+  if not share or held and not space.is_shared(held) then
+    return false
+  end
+  local limit = redis.call('HGET', space.state, 'limit:' .. key) or share.limit
+  local sum = share.weight
+  for weight in string.gmatch(held or '', '%S+/%S+ %d+ (%d+)') do
+    sum = sum + weight
+  end
+  return limit + 0 == 0 or sum <= limit + 0
 end
 
 -- Returns the keys that the request holds, given the locks of all keys.
 function space.held_by(id, keys, held)
   local mine = {}
   for i, key in ipairs(keys) do
-    if space.holds(id, held[i]) then
+    if space.token_of(id, held[i]) then
       mine[#mine + 1] = key
     end
   end
   return mine
 end
 
+-- Frees keys that the request holds.
 function space.vacate(id, keys)
-  local fields, members = {}, {}
-  for i, key in ipairs(keys) do
-    fields[i], members[i] = 'lock:' .. key, 'h' .. id .. ' ' .. key
+  local members = {}
+  for i, held in ipairs(space.holders(keys)) do
+    local field, rest = 'lock:' .. keys[i], nil
+    if space.is_shared(held) then
+      local first, last = string.find(held, ' ' .. id .. ' ', 1, true)
+      last = select(2, string.find(held, '^%d+ %d+', last + 1))
+      rest = string.sub(held, 1, first - 1) .. string.sub(held, last + 1)
+    end
+    if rest and rest ~= '=' then
+      redis.call('HSET', space.state, field, rest)
+    else
+      redis.call('HDEL', space.state, field)
+    end
+    members[i] = 'h' .. id .. ' ' .. keys[i]
   end
-  redis.call('HDEL', space.state, unpack(fields))
   redis.call('ZREM', space.index, unpack(members))
   space.free(keys)
 end
@@ -128,7 +172,7 @@ end
 -- Asks processes that hand these keys over among their own tasks to give them back.
 function space.revoke(holders)
   for _, held in ipairs(holders) do
-    local id = held and string.match(held, '^(.*~) ')
+    local id = held and string.match(held, '^(%S+~) ')
     if id and not space.revoked[id] then
       space.revoked[id] = true
       space.send(space.session_of(id), { 'revoke', id })
@@ -199,7 +243,7 @@ function space.end_session(session)
   space.leases[session], space.ended = false, true
   for _, member in ipairs(space.members('h' .. session .. '/')) do
     local id, key = string.match(member, '^h(%S+) (.*)$')
-    if space.holds(id, redis.call('HGET', space.state, 'lock:' .. key)) then
+    if space.token_of(id, redis.call('HGET', space.state, 'lock:' .. key)) then
       space.vacate(id, { key })
     else
       redis.call('ZREM', space.index, member)
@@ -224,6 +268,28 @@ function space.evict(session)
     space.announce_loss()
   end
   space.end_session(session)
+end
+
+-- Returns whether one of the keys cannot be granted, and when the first lease of its holders ends. Ends
+-- the sessions of holders that are not live, and then reads the records in `held` again.
+function space.blockers(keys, held, share)
+  local blocked, ends, evicted = false, nil, {}
+  for i, key in ipairs(keys) do
+    for holder in space.holders_in(not space.admits(key, held[i], share) and held[i]) do
+      local session = space.session_of(holder)
+      if space.is_live(session) then
+        ends = math.min(ends or space.leases[session], space.leases[session])
+      elseif not evicted[session] then
+        evicted[session] = true
+        space.evict(session)
+      end
+    end
+  end
+  for i, record in ipairs(space.holders(keys)) do
+    held[i] = record
+    blocked = blocked or not space.admits(keys[i], record, share)
+  end
+  return blocked, blocked and ends or nil
 end
 
 -- Ends the sessions whose lease has ended, and the guard; returns when the next of them ends.
@@ -280,12 +346,17 @@ function space.plan(tokens, keys, optional)
   return space.next_token(tokens), space.is_contended(keys) and 1 or 0, extra
 end
 
-function space.take(id, token, keys, extra)
+function space.take(id, token, keys, extra, share)
   local value, fields, members = id .. ' ' .. space.token_text(token), {}, {}
+  local held = share and space.holders(keys)
   for _, list in ipairs({ keys, extra }) do
     for _, key in ipairs(list) do
       local last = #fields
       fields[last + 1], fields[last + 2] = 'lock:' .. key, value
+      if share then
+        local others = held[last / 2 + 1] or '='
+        fields[last + 2] = others .. ' ' .. value .. ' ' .. space.token_text(share.weight)
+      end
       members[last + 1], members[last + 2] = 0, 'h' .. id .. ' ' .. key
     end
   end
@@ -317,12 +388,16 @@ function space.serve(key)
   end
   space.tried[id] = true
   local blocked = false
-  for _, held in ipairs(space.holders(request.keys)) do
-    if held and not space.is_live(space.session_of(held)) then
-      space.evict(space.session_of(held))
-      return true
+  for i, held in ipairs(space.holders(request.keys)) do
+    if not space.admits(request.keys[i], held, request.share) then
+      blocked = true
+      for holder in space.holders_in(held) do
+        if not space.is_live(space.session_of(holder)) then
+          space.evict(space.session_of(holder))
+          return true
+        end
+      end
     end
-    blocked = blocked or held
   end
   for _, wanted in ipairs(blocked and {} or request.keys) do
     blocked = blocked or space.first('k', wanted) ~= id
@@ -346,7 +421,12 @@ function space.serve(key)
       return true
     end
   end
-  space.take(id, token, request.keys, extra)
+  space.take(id, token, request.keys, extra, request.share)
+  if request.share then
+    -- The next request in these queues may share the keys.
+    space.free(request.keys)
+    return true
+  end
   return false
 end
 

@@ -20,16 +20,14 @@ end
 
 local operations = {}
 
--- id, number of keys, number of optional keys, tokens, whether to wait; keys, optional keys
-function operations.lock(words)
-  local id, size, more, tokens, wait = string.match(words, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
-  local keys, optional = list(size), list(more)
+-- Locks all of the keys for a request, or queues it; `share` is how it shares them, if it does.
+local function lock(id, keys, optional, tokens, wait, share)
   local held = space.holders(keys)
   local mine = space.held_by(id, keys, held)
   local extra = #optional > 0 and space.held_by(id, optional, space.holders(optional)) or {}
   if #mine == #keys then
     local contended = space.is_contended(keys) and 1 or 0
-    return 'held ' .. space.grant_text(id, string.sub(held[1], #id + 2), contended, extra)
+    return 'held ' .. space.grant_text(id, space.token_of(id, held[1]), contended, extra)
   end
 
   -- A key of the lock was deleted by hand: the rest of the lock is useless.
@@ -40,18 +38,7 @@ function operations.lock(words)
     end
   end
 
-  local blocked, ends, evicted = false, nil, {}
-  for i = 1, #keys do
-    local session = held[i] and space.session_of(held[i])
-    if session and space.is_live(session) then
-      blocked, ends = true, math.min(ends or space.leases[session], space.leases[session])
-    elseif session then
-      if not evicted[session] then
-        space.evict(session)
-      end
-      evicted[session], held[i] = true, false
-    end
-  end
+  local blocked, ends = space.blockers(keys, held, share)
 
   if space.waiting == 0 or redis.call('HEXISTS', space.state, 'request:' .. id) == 0 then
     for _, key in ipairs(space.waiting > 0 and keys or {}) do
@@ -59,13 +46,14 @@ function operations.lock(words)
     end
     if not blocked and not space.is_guarded() and not space.is_contended(keys) then
       local token, contended, extra = space.plan(tokens + 0, keys, optional)
-      space.take(id, token, keys, extra)
+      space.take(id, token, keys, extra, share)
       return 'held ' .. space.grant_text(id, space.token_text(token), contended, extra)
     end
     if wait == '0' then
       return 'busy'
     end
-    local request = { order = space.token_text(space.next_token(1)), tokens = tokens + 0, keys = keys }
+    local order = space.token_text(space.next_token(1))
+    local request = { order = order, tokens = tokens + 0, keys = keys, share = share }
     if #optional > 0 then
       request.optional = optional
     end
@@ -74,7 +62,7 @@ function operations.lock(words)
   end
   -- Earlier requests may have been removed, and a holder may have ended without a release.
   for i, key in ipairs(keys) do
-    if not held[i] then
+    if not held[i] or space.is_shared(held[i]) then
       space.free({ key })
     end
   end
@@ -82,6 +70,41 @@ function operations.lock(words)
     ends = math.min(ends or space.guard, space.guard)
   end
   return ends and 'queued ' .. ends - space.time or 'queued'
+end
+
+-- id, number of keys, number of optional keys, tokens, whether to wait; keys, optional keys
+function operations.lock(words)
+  local id, size, more, tokens, wait = string.match(words, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
+  return lock(id, list(size), list(more), tokens, wait)
+end
+
+-- id, number of keys, weight, limit, tokens, whether to wait; keys
+function operations.share(words)
+  local pattern = '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$'
+  local id, size, weight, limit, tokens, wait = string.match(words, pattern)
+  return lock(id, list(size), {}, tokens, wait, { weight = weight + 0, limit = limit + 0 })
+end
+
+-- id, number of keys; keys
+function operations.downgrade(words)
+  local id, size = string.match(words, '^(%S+) (%d+)$')
+  local keys, alone = list(size), {}
+  for i, held in ipairs(space.holders(keys)) do
+    if held and not space.is_shared(held) and space.token_of(id, held) then
+      redis.call('HSET', space.state, 'lock:' .. keys[i], '= ' .. held .. ' 1')
+      alone[#alone + 1] = keys[i]
+    end
+  end
+  space.free(alone)
+  return 'number ' .. #alone
+end
+
+-- limit; key
+function operations.limit(limit)
+  local key = argument()
+  redis.call('HSET', space.state, 'limit:' .. key, limit)
+  space.free({ key })
+  return 'number ' .. limit
 end
 
 -- id, number of keys; keys
@@ -106,7 +129,7 @@ function operations.take(words)
   local keys = list(size)
   local taken = {}
   for i, held in ipairs(space.holders(keys)) do
-    if held == id .. ' ' .. token then
+    if space.token_of(id, held) == token then
       taken[#taken + 1] = keys[i]
     end
   end
@@ -132,7 +155,7 @@ function operations.wait(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys, condition = list(size), argument()
   local known = redis.call('HEXISTS', space.state, 'request:' .. id) == 1
-  if known or space.holds(id, space.holders({ keys[1] })[1]) then
+  if known or space.token_of(id, space.holders({ keys[1] })[1]) then
     return 'number 0'
   end
   local order = space.token_text(space.next_token(1))

@@ -4,7 +4,8 @@
  * The handler `pure` runs it in a transaction, and the Lua script is tested against it.
  *
  * Invariants, after each batch:
- * - A key is held by at most one request, and only by a request of an existing session.
+ * - A key is held by one request alone, or shared by requests whose weights are within its limit; each is of an existing
+ *   session.
  * - The first request in the queue of a key cannot be granted all of its keys.
  * - Every token is higher than all tokens issued before it.
  * - The namespace's time never runs backwards. It advances only as far as the server's clock has moved and the sender of
@@ -14,6 +15,7 @@
 import {
   type Batch,
   type Grant,
+  type Hold,
   type Message,
   type Operation,
   processOf,
@@ -21,6 +23,7 @@ import {
   type Reply,
   type Request,
   type Result,
+  type Share,
   sessionOf,
 } from './protocol.js';
 import { type Clock, emptyState, RequestQueues, type State, type World } from './state.js';
@@ -191,16 +194,39 @@ class BatchExecution {
   }
 
   #end(session: string): void {
-    const { sessions, locks, requests } = this.#state;
+    const { sessions, locks, shares, requests } = this.#state;
     sessions.delete(session);
-    const held = [...locks].filter(([, { id }]) => sessionOf(id) === session);
-    const byRequest = new Map(held.map(([key, { id }]) => [`${id} ${key}`, key]));
-    this.#free(sorted(byRequest).map((name) => byRequest.get(name) as string));
+    const held = new Map<string, [id: string, key: string]>();
+    for (const key of [...locks.keys(), ...shares.keys()]) {
+      for (const { id } of this.#holdsOf(key)) {
+        if (sessionOf(id) === session) held.set(`${id} ${key}`, [id, key]);
+      }
+    }
+    for (const name of sorted(held)) {
+      const [id, key] = held.get(name) as [string, string];
+      this.#free(id, [key]);
+    }
     for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);
   }
 
-  #free(keys: readonly string[]): void {
-    for (const key of keys) this.#state.locks.delete(key);
+  #holdsOf(key: string): readonly Hold[] {
+    const { locks, shares } = this.#state;
+    const lock = locks.get(key);
+    return lock === undefined ? (shares.get(key) ?? []) : [{ ...lock, weight: 0 }];
+  }
+
+  #holdOf(id: string, key: string): Hold | undefined {
+    return this.#holdsOf(key).find((hold) => hold.id === id);
+  }
+
+  /** Frees keys that the request holds. */
+  #free(id: string, keys: readonly string[]): void {
+    const { locks, shares } = this.#state;
+    for (const key of keys) {
+      const others = shares.get(key)?.filter((hold) => hold.id !== id) ?? [];
+      if (others.length > 0) shares.set(key, others);
+      else if (!shares.delete(key)) locks.delete(key);
+    }
     this.#freed.push(...keys);
   }
 
@@ -279,7 +305,7 @@ class BatchExecution {
         if (this.#tried.get(id) === this.#freed.length) break;
         this.#tried.set(id, this.#freed.length);
         if (
-          this.#holdersOf(request.keys).length > 0 ||
+          this.#blockersOf(request.keys, request.share) !== undefined ||
           this.#guarded() ||
           request.keys.some((wanted) => this.#queues.first(wanted) !== id)
         )
@@ -295,18 +321,31 @@ class BatchExecution {
           this.#remove(id);
           continue;
         }
-        this.#take(grant, request.keys);
-        break;
+        this.#take(grant, request.keys, request.share);
+        if (request.share === undefined) break;
+        // The next request in these queues may share the keys.
+        this.#freed.push(...request.keys);
       }
     }
   }
 
+  /** Whether the key can be granted beside its present holders. */
+  #admits(key: string, share: Share | undefined): boolean {
+    const { locks, shares, limits } = this.#state;
+    if (locks.has(key)) return false;
+    const holds = shares.get(key) ?? [];
+    if (share === undefined) return holds.length === 0;
+    const limit = limits.get(key) ?? share.limit;
+    return limit === 0 || holds.reduce((sum, { weight }) => sum + weight, share.weight) <= limit;
+  }
+
   /**
-   * Returns the live sessions that hold one of the keys and ends the others. The process of a session whose record is
-   * lost may still rely on its lease.
+   * Returns the live sessions that hold a key which cannot be granted, and ends the others; undefined if all keys can be
+   * granted. The process of a session whose record is lost may still rely on its lease.
    */
-  #holdersOf(keys: readonly string[]): string[] {
-    const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
+  #blockersOf(keys: readonly string[], share: Share | undefined): string[] | undefined {
+    const blocked = keys.filter((key) => !this.#admits(key, share));
+    const held = blocked.flatMap((key) => this.#holdsOf(key)).map(({ id }) => sessionOf(id));
     for (const session of new Set(held)) {
       if (this.#isLive(session)) continue;
       if (!this.#state.sessions.has(session)) {
@@ -316,6 +355,7 @@ class BatchExecution {
       }
       this.#end(session);
     }
+    if (blocked.every((key) => this.#admits(key, share))) return undefined;
     return held.filter((session) => this.#isLive(session));
   }
 
@@ -334,7 +374,7 @@ class BatchExecution {
     { tokens, keys, optional = [] }: Pick<Request, 'tokens' | 'keys' | 'optional'>,
   ): Grant {
     const extra = optional.filter((key) => {
-      if (this.#state.locks.has(key)) return false;
+      if (this.#holdsOf(key).length > 0) return false;
       const first = this.#queues.first(key);
       const wanted = first === undefined ? undefined : this.#state.requests.get(first)?.keys;
       return wanted?.some((other) => keys.includes(other)) ?? true;
@@ -343,36 +383,47 @@ class BatchExecution {
     return { id, token: this.#tokens(tokens), contended, extra };
   }
 
-  #take({ id, token, extra }: Grant, keys: readonly string[]): void {
-    for (const key of [...keys, ...extra]) this.#state.locks.set(key, { id, token });
+  #take({ id, token, extra }: Grant, keys: readonly string[], share: Share | undefined): void {
+    const { locks, shares } = this.#state;
+    for (const key of [...keys, ...extra]) {
+      if (share === undefined) locks.set(key, { id, token });
+      else shares.set(key, [...(shares.get(key) ?? []), { id, token, weight: share.weight }]);
+    }
   }
 
-  #lock({ id, tokens, wait, keys, optional }: Operation & { name: 'lock' }): Result {
+  #lock({ id, tokens, wait, keys, optional, share }: Operation & { name: 'lock' }): Result {
     const { locks, requests } = this.#state;
-    const isMine = (key: string): boolean => locks.get(key)?.id === id;
+    const isMine = (key: string): boolean => this.#holdOf(id, key) !== undefined;
     const extra = optional.filter(isMine);
     if (keys.every(isMine)) {
-      const { token } = locks.get(keys[0] as string) as { token: number };
+      const { token } = this.#holdOf(id, keys[0] as string) as Hold;
       return { name: 'held', grant: { id, token, contended: this.#contended(keys), extra } };
     }
     // A key of the lock was deleted by hand: the rest of the lock is useless.
-    this.#free([...keys.filter(isMine), ...extra]);
-    const holders = this.#holdersOf(keys);
+    this.#free(id, [...keys.filter(isMine), ...extra]);
+    const blockers = this.#blockersOf(keys, share);
     if (!requests.has(id)) {
       for (const key of keys) this.#removeDead(key);
-      if (holders.length === 0 && !this.#guarded() && !this.#contended(keys)) {
+      if (blockers === undefined && !this.#guarded() && !this.#contended(keys)) {
         const grant = this.#plan(id, { tokens, keys, optional });
-        this.#take(grant, keys);
+        this.#take(grant, keys, share);
         return { name: 'held', grant };
       }
       if (!wait) return { name: 'busy' };
-      const request = { order: `${this.#tokens(1)}`, tokens, keys };
-      this.#queues.add(id, optional.length === 0 ? request : { ...request, optional });
+      this.#queues.add(id, {
+        order: `${this.#tokens(1)}`,
+        tokens,
+        keys,
+        ...(optional.length === 0 ? {} : { optional }),
+        ...(share === undefined ? {} : { share }),
+      });
       this.#revoke(keys);
     }
     // Earlier requests may have been removed, and a holder may have ended without a release.
     this.#freed.push(...keys.filter((key) => !locks.has(key)));
-    const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
+    const ends = (blockers ?? []).map(
+      (session) => this.#state.sessions.get(session)?.expires as number,
+    );
     if (this.#guarded()) ends.push(this.#state.guard as number);
     return { name: 'queued', left: Math.min(...ends) - this.#clock.time };
   }
@@ -383,29 +434,42 @@ class BatchExecution {
         return this.#lock(operation);
       case 'unlock': {
         const { id, keys } = operation;
-        const mine = keys.filter((key) => this.#state.locks.get(key)?.id === id);
-        this.#free(mine);
+        const mine = keys.filter((key) => this.#holdOf(id, key) !== undefined);
+        this.#free(id, mine);
         this.#remove(id);
         return { name: 'number', value: mine.length };
       }
+      case 'downgrade': {
+        const { id, keys } = operation;
+        const { locks, shares } = this.#state;
+        const alone = keys.filter((key) => locks.get(key)?.id === id);
+        for (const key of alone) {
+          const { token } = locks.get(key) as { token: number };
+          locks.delete(key);
+          shares.set(key, [{ id, token, weight: 1 }]);
+        }
+        this.#freed.push(...alone);
+        return { name: 'number', value: alone.length };
+      }
+      case 'limit':
+        this.#state.limits.set(operation.key, operation.limit);
+        this.#freed.push(operation.key);
+        return { name: 'number', value: operation.limit };
       case 'take': {
         const { id, token, keys } = operation;
-        const taken = keys.filter((key) => {
-          const lock = this.#state.locks.get(key);
-          return lock?.id === id && lock.token === token;
-        });
-        this.#free(taken);
+        const taken = keys.filter((key) => this.#holdOf(id, key)?.token === token);
+        this.#free(id, taken);
         if (taken.length > 0) this.#send(sessionOf(id), { name: 'taken', id, token });
         return { name: 'number', value: taken.length };
       }
       case 'check': {
         const { id, keys } = operation;
-        const held = keys.every((key) => this.#state.locks.get(key)?.id === id);
+        const held = keys.every((key) => this.#holdOf(id, key) !== undefined);
         return { name: 'check', held, contended: held && this.#contended(keys) };
       }
       case 'wait': {
         const { id, condition, keys } = operation;
-        if (this.#state.requests.has(id) || this.#state.locks.get(keys[0] as string)?.id === id) {
+        if (this.#state.requests.has(id) || this.#holdOf(id, keys[0] as string) !== undefined) {
           return { name: 'number', value: 0 };
         }
         const order = `${this.#tokens(1)}`;
@@ -433,9 +497,15 @@ class BatchExecution {
         this.#end(operation.session);
         return { name: 'number', value: 0 };
       case 'query': {
-        const locks = new Map<string, string>();
-        for (const [key, { id, token }] of this.#state.locks) locks.set(key, `${id} ${token}`);
-        return { name: 'query', state: { locks, requests: new Map(this.#state.requests) } };
+        const { locks, shares, requests } = this.#state;
+        const held = [...locks.keys(), ...shares.keys()];
+        return {
+          name: 'query',
+          state: {
+            locks: new Map(held.map((key) => [key, this.#holdsOf(key)])),
+            requests: new Map(requests),
+          },
+        };
       }
     }
   }

@@ -98,12 +98,16 @@ interface Case {
   readonly actions: readonly Action[];
 }
 
-/** A request has the same keys in each copy. */
+/** Alone, as a reader, and with weights. */
+const shares = [undefined, undefined, { weight: 1, limit: 0 }, { weight: 2, limit: 3 }] as const;
+
+/** A request has the same keys, and shares them in the same way, in each copy. */
 const requests = sessions.flatMap((session, s) =>
   Array.from({ length: 5 }, (_, i) => ({
     session,
     id: `${session}/${i}${(s + i) % 2 === 0 ? '~' : ''}`,
     keys: [['a'], ['b'], ['a', 'b'], ['b', 'schlüssel:'], ['a', 'd', 'schlüssel:']][i] as string[],
+    share: shares[(s + i) % shares.length],
   })),
 );
 
@@ -118,7 +122,8 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
       wait: fc.constantFrom(true, true, true, false),
       more: fc.subarray([...keys]),
     })
-    .map(({ request: { id, keys }, tokens, wait, more }): Operation => {
+    .map(({ request: { id, keys, share }, tokens, wait, more }): Operation => {
+      if (share !== undefined) return { name: 'lock', id, tokens, wait, keys, optional: [], share };
       const optional = more.filter((key) => !keys.includes(key));
       return { name: 'lock', id, tokens, wait, keys, optional };
     });
@@ -135,6 +140,16 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
     {
       weight: 2,
       arbitrary: request.map(({ id, keys }): Operation => ({ name: 'check', id, keys })),
+    },
+    {
+      weight: 2,
+      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'downgrade', id, keys })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .record({ key: fc.constantFrom(...keys), limit: fc.constantFrom(1, 2, 4) })
+        .map(({ key, limit }): Operation => ({ name: 'limit', key, limit })),
     },
     {
       weight: 3,
@@ -235,11 +250,12 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
 });
 
 /** A forced unlock uses a token that was visible before. */
-const withTokens = (batch: Batch, { locks }: State): Batch => ({
+const withTokens = (batch: Batch, { locks, shares }: State): Batch => ({
   ...batch,
   operations: batch.operations.map((operation) => {
     if (operation.name !== 'take' || operation.token !== 0) return operation;
-    const held = [...locks.values()].find(({ id }) => id === operation.id);
+    const holds = [...locks.values(), ...[...shares.values()].flat()];
+    const held = holds.find(({ id }) => id === operation.id);
     return { ...operation, token: held?.token ?? 1 };
   }),
 });

@@ -10,10 +10,19 @@
 /** Whether the session may be new, must exist, or replaces one that was lost. */
 export type Join = 'new' | 'must' | 'again';
 
+/** How a request shares its keys; a request without it holds them alone. */
+export interface Share {
+  /** What it takes of each key's limit: an integer from 1 on. */
+  readonly weight: number;
+  /** The highest sum of the weights on a key, unless an operation `limit` has set another one; 0 for none. */
+  readonly limit: number;
+}
+
 export type Operation =
   /**
-   * Locks all of `keys`, or queues for them. Also locks those of `optional` that are free and have no waiters. `tokens`
-   * is the number of fencing tokens to reserve.
+   * Locks all of `keys`, or queues for them: alone, or shared with other requests that share. Also locks those of
+   * `optional` that are free and have no waiters; a shared request has none. `tokens` is the number of fencing tokens to
+   * reserve.
    */
   | {
       readonly name: 'lock';
@@ -22,7 +31,12 @@ export type Operation =
       readonly wait: boolean;
       readonly keys: readonly string[];
       readonly optional: readonly string[];
+      readonly share?: Share;
     }
+  /** Turns those of `keys` that the request holds alone into shared ones, of weight 1. */
+  | { readonly name: 'downgrade'; readonly id: string; readonly keys: readonly string[] }
+  /** Sets the limit of a shared key, for all requests, until the namespace is empty. */
+  | { readonly name: 'limit'; readonly key: string; readonly limit: number }
   /** Frees those of `keys` that the request holds, and removes it from the queue. */
   | { readonly name: 'unlock'; readonly id: string; readonly keys: readonly string[] }
   /** Frees those of `keys` that the request holds with this token, and notifies its process. Any session may send it. */
@@ -91,9 +105,17 @@ export type Result =
   | { readonly name: 'renewed'; readonly next: number | undefined }
   | { readonly name: 'query'; readonly state: Query };
 
+/** What a request holds of a key. */
+export interface Hold {
+  readonly id: string;
+  readonly token: number;
+  /** 0 if it holds the key alone. */
+  readonly weight: number;
+}
+
 export interface Query {
-  /** `<id> <token>` by key. */
-  readonly locks: ReadonlyMap<string, string>;
+  /** The holders by key: one without a weight, or those that share it. */
+  readonly locks: ReadonlyMap<string, readonly Hold[]>;
   readonly requests: ReadonlyMap<string, Request>;
 }
 
@@ -104,6 +126,7 @@ export interface Request {
   readonly tokens: number;
   readonly keys: readonly string[];
   readonly optional?: readonly string[];
+  readonly share?: Share;
   /** The condition at which it is parked; it is then not in the queue for its keys. */
   readonly condition?: string;
   /** The condition whose notification has woken it. The notification is passed on if its process has died. */

@@ -9,8 +9,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
+import type { Wish } from '../../../tests/redis/model/client.js';
 import { search } from '../../../tests/redis/model/search.js';
-import type { Setup, Wish } from '../../../tests/redis/model/world.js';
+import type { Setup } from '../../../tests/redis/model/world.js';
 
 const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);
 const timeout = 20_000 + states;
@@ -18,6 +19,10 @@ const timeout = 20_000 + states;
 const wish = (keys: string): Wish => ({ keys: [...keys] });
 /** A lock that its process keeps until another process requests it. */
 const kept = (keys: string): Wish => ({ keys: [...keys], revocable: true });
+
+/** A reader, and a request of a semaphore with 3 permits. */
+const read = (keys: string): Wish => ({ keys: [...keys], share: { weight: 1, limit: 0 } });
+const take = (weight: number): Wish => ({ keys: ['a'], share: { weight, limit: 3 } });
 
 const [a, b, c] = [wish('a'), wish('b'), wish('c')];
 const [ab, bc, abc] = [wish('ab'), wish('bc'), wish('abc')];
@@ -132,6 +137,42 @@ const setups: Setup[] = [
     may: { jump: 2, tick: 1, beat: 1 },
     alarmed: two,
   },
+  {
+    name: 'readers and a writer',
+    wishes: [[read('a')], [a], [read('a')]],
+    may: { cancel: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'readers and writers of overlapping sets',
+    wishes: [[read('ab')], [b], [read('b'), ab]],
+    may: {},
+    alarmed: three,
+  },
+  {
+    name: 'weights',
+    wishes: [[take(2)], [take(2)], [take(1), take(1)]],
+    may: { cancel: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'readers whose leases end',
+    wishes: [[read('a')], [a], [read('a')]],
+    may: { tick: 3, crash: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'readers and a loss of the state',
+    wishes: [[read('a'), a], [read('a')]],
+    may: { flush: 1, tick: 1 },
+    alarmed: two,
+  },
+  {
+    name: 'a reader that is removed by force',
+    wishes: [[read('a')], [kept('a')], [read('a')]],
+    may: { force: 1 },
+    alarmed: three,
+  },
 ];
 
 test.each(setups)('no rule is broken: $name', { timeout }, (setup) => {
@@ -193,8 +234,8 @@ const mutants: Mutant[] = [
   {
     name: 'serves only the waiters of the first freed key',
     file: 'apply',
-    from: 'locks.delete(key);\n    this.#freed.push(...keys);',
-    to: 'locks.delete(key);\n    this.#freed.push(...keys.slice(0, 1));',
+    from: 'locks.delete(key);\n    }\n    this.#freed.push(...keys);',
+    to: 'locks.delete(key);\n    }\n    this.#freed.push(...keys.slice(0, 1));',
     setup: 'overlapping sets',
     finds: /keys that are free/,
   },
@@ -217,7 +258,7 @@ const mutants: Mutant[] = [
   {
     name: 'keeps the locks of ended sessions',
     file: 'apply',
-    from: 'this.#free(sorted(byRequest).map((name) => byRequest.get(name) as string));',
+    from: 'this.#free(id, [key]);',
     to: '',
     setup: 'leases that end',
     finds: /which has ended/,
@@ -353,7 +394,7 @@ const mutants: Mutant[] = [
   {
     name: 'serves no waiter after a lock is taken by force',
     file: 'apply',
-    from: 'this.#free(taken);',
+    from: 'this.#free(id, taken);',
     to: 'for (const key of taken) this.#state.locks.delete(key);',
     setup: 'a lock that is taken by force',
     finds: /keys that are free/,
@@ -365,6 +406,38 @@ const mutants: Mutant[] = [
     to: "[{ name: 'renew' }, ...this.#checks()]",
     setup: 'lost messages',
     finds: /waits forever/,
+  },
+  {
+    name: 'lets readers pass a writer',
+    file: 'apply',
+    from: '&& !this.#contended(keys)',
+    to: '&& (share !== undefined || !this.#contended(keys))',
+    setup: 'readers and a writer',
+    finds: /has passed/,
+  },
+  {
+    name: 'serves one of several readers',
+    file: 'apply',
+    from: 'if (request.share === undefined) break;',
+    to: 'break;',
+    setup: 'weights',
+    finds: /keys that are free/,
+  },
+  {
+    name: 'counts only the requested weight',
+    file: 'apply',
+    from: 'holds.reduce((sum, { weight }) => sum + weight, share.weight)',
+    to: 'share.weight',
+    setup: 'weights',
+    finds: /both hold/,
+  },
+  {
+    name: 'frees a key when the first of its readers leaves',
+    file: 'apply',
+    from: 'if (others.length > 0) shares.set(key, others);',
+    to: 'if (false);',
+    setup: 'readers and a writer',
+    finds: /both hold/,
   },
 ];
 

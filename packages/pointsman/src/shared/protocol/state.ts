@@ -2,7 +2,7 @@
  * The state that the server keeps of a namespace, and what a batch sees of its environment.
  */
 
-import type { Message, Request } from './protocol.js';
+import type { Hold, Message, Request } from './protocol.js';
 
 export interface Clock {
   /** The last token issued, which is also the last place in the queue. */
@@ -30,8 +30,12 @@ export interface SessionRecord {
 
 export interface State {
   clock: Clock | undefined;
-  /** The request that holds each key, and its token. */
+  /** The request that holds each key alone, and its token. */
   locks: Map<string, { id: string; token: number }>;
+  /** The requests that share each other held key, in the order of their grants. */
+  shares: Map<string, readonly Hold[]>;
+  /** The limits of shared keys that were set. */
+  limits: Map<string, number>;
   sessions: Map<string, SessionRecord>;
   requests: Map<string, Request>;
   /** Nothing is granted before this time of the namespace, because earlier locks may still be in use. */
@@ -41,6 +45,8 @@ export interface State {
 export const emptyState = (): State => ({
   clock: undefined,
   locks: new Map(),
+  shares: new Map(),
+  limits: new Map(),
   sessions: new Map(),
   requests: new Map(),
   guard: undefined,

@@ -17,6 +17,7 @@ import { describe } from '../../sync/errors.js';
 import type {
   Batch,
   Grant,
+  Hold,
   Message,
   Operation,
   Query,
@@ -31,13 +32,21 @@ const flag = (set: boolean): string => (set ? '1' : '0');
 function argumentsOf(operation: Operation): readonly string[] {
   switch (operation.name) {
     case 'lock': {
-      const { id, tokens, wait, keys, optional } = operation;
+      const { id, tokens, wait, keys, optional, share } = operation;
+      if (share !== undefined) {
+        const { weight, limit } = share;
+        const numbers = `${keys.length} ${weight} ${limit} ${tokens} ${flag(wait)}`;
+        return [`share ${id} ${numbers}`, ...keys];
+      }
       const sizes = `${keys.length} ${optional.length}`;
       return [`lock ${id} ${sizes} ${tokens} ${flag(wait)}`, ...keys, ...optional];
     }
     case 'unlock':
     case 'check':
+    case 'downgrade':
       return [`${operation.name} ${operation.id} ${operation.keys.length}`, ...operation.keys];
+    case 'limit':
+      return [`limit ${operation.limit}`, operation.key];
     case 'take': {
       const { id, token, keys } = operation;
       return [`take ${id} ${token} ${keys.length}`, ...keys];
@@ -123,7 +132,8 @@ export function mapOf(flat: readonly string[]): Map<string, string> {
 }
 
 function isRequest(value: unknown): value is Request {
-  const { order, tokens, keys, optional, condition, notified } = Object(value) as Partial<Request>;
+  const request = Object(value) as Partial<Request>;
+  const { order, tokens, keys, optional, share, condition, notified } = request;
   return (
     typeof order === 'string' &&
     /^\d{1,16}$/.test(order) &&
@@ -131,6 +141,7 @@ function isRequest(value: unknown): value is Request {
     isStrings(keys) &&
     keys.length > 0 &&
     (optional === undefined || isStrings(optional)) &&
+    (share === undefined || (share.weight > 0 && share.limit >= 0)) &&
     (condition === undefined || typeof condition === 'string') &&
     (notified === undefined || typeof notified === 'string')
   );
@@ -158,18 +169,40 @@ function listIn(json: unknown): readonly string[] {
 function queryOf(json: string): Query {
   const maps = parseJson(reply, json);
   if (!Array.isArray(maps) || maps.length !== 2) throw new MalformedError(reply, json);
-  const locks = mapOf(listIn(maps[0]));
-  for (const [key, lock] of locks) parse(`the record of the lock ${key}`, lock, lockPattern);
-  return { locks, requests: requestsOf(listIn(maps[1])) };
+  const locks = [...mapOf(listIn(maps[0]))];
+  return {
+    locks: new Map(locks.map(([key, record]) => [key, holdsOf(key, record)])),
+    requests: requestsOf(listIn(maps[1])),
+  };
 }
 
-/** The record of a lock: the request that holds it, and its token. */
-export const lockPattern = /^(\S+\/\d+~?) (\d+)$/;
+/** `<request> <token>`, or `=` and ` <request> <token> <weight>` of each request that shares the key. */
+const lockPattern = /^(?:(\S+\/\d+~?) (\d+)|=( \S+\/\d+~? \d+ \d+)+)$/;
+
+/** Reads the record of a held key. */
+export function holdsOf(key: string, record: string): Hold[] {
+  const [, alone, token] = parse(`the record of the lock ${key}`, record, lockPattern);
+  if (alone !== undefined) return [{ id: alone, token: Number(token), weight: 0 }];
+  const words = record.split(' ').slice(1);
+  const holds: Hold[] = [];
+  for (let i = 0; i < words.length; i += 3) {
+    const [id = '', ...numbers] = words.slice(i, i + 3);
+    const [token = 0, weight = 0] = numbers.map(Number);
+    holds.push({ id, token, weight });
+  }
+  return holds;
+}
+
+/** The record of a key that requests share. */
+export const sharedRecordOf = (holds: readonly Hold[]): string =>
+  `=${holds.map(({ id, token, weight }) => ` ${id} ${token} ${weight}`).join('')}`;
 
 const resultNames: Record<Operation['name'], readonly string[]> = {
   lock: ['held', 'queued', 'busy'],
   unlock: ['number'],
   take: ['number'],
+  downgrade: ['number'],
+  limit: ['number'],
   check: ['check'],
   wait: ['number'],
   wake: ['number'],

@@ -183,6 +183,7 @@ export class Claims {
           wait: acquisition.wait,
           keys,
           optional: claim.chooseOptional(),
+          ...(acquisition.share === undefined ? {} : { share: acquisition.share }),
         };
       },
       done: (result, continuity) => {

@@ -54,18 +54,18 @@ export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, Semaphore> {
 
   /** Acquires the lock of this key; waits until it is this request's turn. As {@link Mutex.lock}. */
   lock(key: Key, options?: LockOptions): Promise<Permit> {
-    return requestOf(this, 'lock', key, (lock) => acquire(lock, options));
+    return requestOf(this, 'lock', key, acquire, options);
   }
 
   /** Acquires the lock of this key without waiting. As {@link Mutex.tryLock}. */
   tryLock(key: Key, options?: TryLockOptions): Permit | undefined {
     if (!(this instanceof KeyedMutex)) throw detached('tryLock');
-    return this._request(key, (lock) => tryAcquire(lock, options));
+    return this._request(key, tryAcquire, options);
   }
 
   /** Runs `fn` with the lock of this key. As {@link Mutex.run}. */
   run<T>(key: Key, fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
-    return requestOf(this, 'run', key, (lock) => run(lock, fn, options));
+    return requestOf(this, 'run', key, run<T>, fn, options);
   }
 
   /**

@@ -385,6 +385,51 @@ describe('KeyedSemaphore', () => {
 });
 
 describe('KeyedMutex', () => {
+  test('a key knows nothing of one that was used before', async () => {
+    const keyed = new KeyedMutex<string>({ maxWaiting: 1 });
+    const a = await keyed.lock('a', { owner: 'ann' });
+    const waiter = keyed.lock('a', { owner: 'bob', priority: 1 });
+    a.release();
+    (await waiter).release();
+    const b = await keyed.lock('b');
+    expect([...keyed.keys()]).toEqual(['b']);
+    expect([keyed.isLocked('a'), keyed.ownerOf('b'), keyed.waitingFor('b')]).toEqual([
+      false,
+      undefined,
+      0,
+    ]);
+    a.release();
+    expect(() => keyed.assertHeldBy('b', a)).toThrow('a lock that was released');
+    const c = keyed.tryLock('a', { owner: 'bob' });
+    expect(keyed.tryLock('b')).toBeUndefined();
+    c?.release();
+    b.release();
+    expect(keyed.keyCount).toBe(0);
+    keyed.close();
+    expect(() => keyed.tryLock('c')).toThrow(ClosedError);
+  });
+
+  test('messages name the key of the request', async () => {
+    const keyed = new KeyedMutex<string>({ name: 'accounts' });
+    (await keyed.lock('a')).release();
+    await keyed.lock('b');
+    await expect(keyed.lock('b', { timeout: 0 })).rejects.toThrow('accounts "b": timed out');
+  });
+
+  test('an option that uses the same key does not make the lock forgotten', async () => {
+    const keyed = new KeyedMutex<string>();
+    const options = {
+      get timeout() {
+        keyed.tryLock('a')?.release();
+        return 1_000;
+      },
+    };
+    const lock = await keyed.lock('a', options);
+    expect([keyed.isLocked('a'), keyed.tryLock('a')]).toEqual([true, undefined]);
+    lock.release();
+    expect(keyed.keyCount).toBe(0);
+  });
+
   test('has an owner for each key', async () => {
     const keyed = new KeyedMutex<string>();
     const a = await keyed.lock('a', { owner: 'ann' });

@@ -1,8 +1,8 @@
 /**
  * One primitive for each key, exactly while the key is held or a request waits for it.
  *
- * Invariant: primitives never leave this package, only permits do. So no reference to a dropped primitive remains, and a
- * key never has two.
+ * Invariant: primitives never leave this package, only permits do. So only released permits and settled requests refer
+ * to an idle primitive, a key never has two, and one that was dropped can serve another key.
  */
 
 import { Drainable, type Ending } from '../closable.js';
@@ -13,6 +13,8 @@ import { type QueueOptions, readQueueOptions } from '../wait/queue.js';
 export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable {
   readonly #primitives = new Map<Key, Primitive>();
   readonly #create: (options: QueueOptions) => Primitive;
+  /** The last primitive that was dropped, for the next new key: to create one takes longer than all else. */
+  #spare: Primitive | undefined;
   /** @internal */
   readonly _options: ReturnType<typeof readQueueOptions>;
 
@@ -78,23 +80,33 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
   }
 
   /** @internal Makes a request of the key's primitive, which is created if there is none. */
-  _request<Result>(key: Key, request: (primitive: Primitive) => Result): Result {
-    const found = this.#primitives.get(key);
-    if (found) return request(found);
+  _request<Args extends unknown[], Result>(
+    key: Key,
+    request: (primitive: Primitive, ...args: Args) => Result,
+    ...args: Args
+  ): Result {
+    const primitives = this.#primitives;
+    const found = primitives.get(key);
+    if (found) return request(found, ...args);
     const { name, maxWaiting } = this._options;
-    const primitive = this.#create({ name: name && `${name} ${describe(key)}`, maxWaiting });
+    const primitive =
+      this.#spare ?? this.#create({ name: name && `${name} ${describe(key)}`, maxWaiting });
+    this.#spare = undefined;
     if (this._ending) primitive._ending = this._ending;
-    this.#primitives.set(key, primitive);
+    primitives.set(key, primitive);
     const drop = () => {
-      // It may become idle twice, and the key may have another primitive by then.
-      if (this.#primitives.get(key) !== primitive) return;
-      this.#primitives.delete(key);
+      // A primitive may report twice that it is idle, the second time when it serves no key.
+      primitive._onIdle = undefined;
+      primitives.delete(key);
+      // The messages of one with a name contain its key.
+      if (!name) this.#spare = primitive;
       if (this.idle) this._idled();
     };
-    primitive._onIdle = drop;
     try {
-      return request(primitive);
+      return request(primitive, ...args);
     } finally {
+      // Not before: an option with a getter may lock and release the key, and the request then needs the primitive.
+      primitive._onIdle = drop;
       // The request was refused or has been released: no later release makes the primitive idle.
       if (primitive.idle) drop();
     }
@@ -102,14 +114,15 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
 }
 
 /** @internal Makes a request that returns a promise, which rejects with the error that `request` throws. */
-export function requestOf<Key, Primitive extends Drainable, Result>(
+export function requestOf<Key, Primitive extends Drainable, Args extends unknown[], Result>(
   keyed: Keyed<Key, Primitive>,
   method: string,
   key: Key,
-  request: (primitive: Primitive) => Promise<Result>,
+  request: (primitive: Primitive, ...args: Args) => Promise<Result>,
+  ...args: Args
 ): Promise<Result> {
   try {
-    return keyed._request(key, request);
+    return keyed._request(key, request, ...args);
   } catch (error) {
     return Promise.reject(causeOf(error, keyed, Keyed, method));
   }

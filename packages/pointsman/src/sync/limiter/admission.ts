@@ -48,8 +48,8 @@ export class Admission implements LaneOwner {
   readonly stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   waiting = 0;
   paused = false;
-  /** Whether only the shared concurrency can keep a request without options from starting. */
-  isFast = true;
+  /** Whether only the shared rules can keep a request without options from starting. */
+  #isSimple = true;
   readonly #owner: Owner;
   readonly #max: number;
   /** With `drop-oldest`, all waiting requests, in the order in which they are dropped. */
@@ -75,6 +75,11 @@ export class Admission implements LaneOwner {
     };
     this.#space = new QueueSpace(owner._label, left, requests);
     this.change(limits);
+  }
+
+  /** Whether only the shared concurrency can keep a request without options from starting. */
+  get isFast(): boolean {
+    return this.#isSimple && !this.time.usesTime;
   }
 
   get active(): number {
@@ -114,11 +119,11 @@ export class Admission implements LaneOwner {
     } as Partial<StartRequest> as StartRequest;
   }
 
-  /** Starts a request without options if only the shared concurrency applies and admits it. The caller makes the permit. */
+  /** Starts a request without options if only the shared rules apply and admit it. The caller makes the permit. */
   startFast(): boolean {
-    const { shared } = this;
-    if (!this.isFast || this.waiting > 0 || shared.out >= shared.concurrency) return false;
-    shared.out++;
+    const { shared, time } = this;
+    if (!this.#isSimple || this.waiting > 0 || time.isAhead(shared.availableAt(1))) return false;
+    shared.take(1);
     this.unkeyed.out++;
     this.stats.started++;
     return true;
@@ -129,7 +134,7 @@ export class Admission implements LaneOwner {
     const { key, weight, signal } = request ?? noOptions;
     if (key === undefined && weight === 1 && this.startFast()) {
       winContest(signal);
-      return new Permit(this.unkeyed, 1);
+      return this.#permit(this.unkeyed, 1, Permit);
     }
     if (request === undefined) {
       this.#owner._refuse();
@@ -190,19 +195,18 @@ export class Admission implements LaneOwner {
 
   close(reason: unknown): void {
     this.#space.close(reason);
-    this.#updateFastPath();
+    this.#updateIsSimple();
   }
 
   pause(paused: boolean): void {
     this.paused = paused;
-    this.#updateFastPath();
+    this.#updateIsSimple();
     this.serve();
   }
 
   penalize(ms: number, key: unknown): void {
     this.#checkKey(key);
     this.time.usesTime = true;
-    this.#updateFastPath();
     const rules = key === undefined ? this.shared : this.lanes.of(key);
     rules.until = Math.max(rules.until, this.time.read() + ms);
     if (rules instanceof Lane) this.lanes.place(rules);
@@ -224,7 +228,7 @@ export class Admission implements LaneOwner {
       lane.change(perKey, now, hasStarted);
       this.lanes.place(lane);
     }
-    this.#updateFastPath();
+    this.#updateIsSimple();
   }
 
   // --- what starts and finishes ---
@@ -311,13 +315,17 @@ export class Admission implements LaneOwner {
   }
 
   #take(lane: Lane, weight: Weight | undefined, Form: typeof Permit): Starting {
-    const { shared, lanes } = this;
-    shared.take(weight);
+    const { lanes } = this;
+    this.shared.take(weight);
     lane.take(weight);
     this.stats.started++;
     lanes.endTurn(lane);
     lanes.place(lane);
-    if (this.time.usesTime) return new StartPermit(lane, weight, shared.meters);
+    return this.#permit(lane, weight, Form);
+  }
+
+  #permit(lane: Lane, weight: Weight | undefined, Form: typeof Permit): Starting {
+    if (this.time.usesTime) return new StartPermit(lane, weight, this.shared.meters);
     return new Form(lane, weighs(weight, 'concurrency'));
   }
 
@@ -430,12 +438,13 @@ export class Admission implements LaneOwner {
     this.lanes.template.check(weight, this.#owner._label);
   }
 
-  #updateFastPath(): void {
-    this.isFast = !(
-      this.time.usesTime ||
+  #updateIsSimple(): void {
+    const { concurrency, meters } = this.lanes.template;
+    this.#isSimple = !(
       this.paused ||
       this.#owner.closed ||
-      this.lanes.template.concurrency < Infinity ||
+      concurrency < Infinity ||
+      meters.length > 0 ||
       this.#dropOrder
     );
   }

@@ -794,3 +794,29 @@ describe('bad input', () => {
     expect(limiter.rate[0]?.limit).toBe(1);
   });
 });
+
+test('a rate alone starts no request that a pause, a penalty, the rate of keys or the end forbids', () => {
+  const rate = { limit: 10, per: 60_000 };
+  const limiter = new Limiter({ rate });
+  expect(limiter.tryAcquire()?.released).toBe(false);
+  limiter.pause();
+  let started = 0;
+  limiter.run(() => started++).catch(() => {});
+  expect([started, limiter.waiting]).toEqual([0, 1]);
+  limiter.cancel();
+  limiter.resume();
+  void limiter.run(() => started++);
+  expect(started).toBe(1);
+  limiter.setLimits({ perKey: { rate: { limit: 1, per: 60_000 } } });
+  limiter.run(() => started++).catch(() => {});
+  expect([started, limiter.waiting]).toEqual([1, 1]);
+  limiter.close();
+
+  const penalized = new Limiter({ rate });
+  penalized.penalize(60_000);
+  penalized.run(() => started++).catch(() => {});
+  expect([started, penalized.waiting]).toEqual([1, 1]);
+  penalized.close();
+  penalized.run(() => started++).catch(() => {});
+  expect(started).toBe(1);
+});

@@ -144,7 +144,7 @@ export class Limiter extends Drainable {
   acquire(options?: StartOptions): Promise<Permit> {
     try {
       const admission = this.#admission;
-      if (options === undefined && admission.startFast()) {
+      if (options === undefined && admission.isFast && admission.startFast()) {
         return new Permit(admission.unkeyed, 1, true) as never;
       }
       const granted = admission.admit(

@@ -165,7 +165,7 @@ export class Semaphore extends Drainable {
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
       if (options !== undefined) return Promise.resolve(this.#request(options));
-      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#wait();
+      return (this.#enter(true) as never) ?? this.#wait();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
@@ -195,7 +195,7 @@ export class Semaphore extends Drainable {
       if (options !== undefined) {
         return this._take(readRequest(options, tryAcquireNames, this.#max));
       }
-      return this.#enter() ? new Permit(this, 1) : undefined;
+      return this.#enter();
     } catch (error) {
       throw causeOf(error, this, Semaphore, 'tryAcquire');
     }
@@ -250,7 +250,7 @@ export class Semaphore extends Drainable {
 
   /** @internal Returns a permit if it can be granted at once, otherwise a promise of one. */
   _request(request?: WaitRequest): Permit | Promise<Permit> {
-    if (!request) return this.#enter() ? new Permit(this, 1) : this.#wait();
+    if (!request) return this.#enter() ?? this.#wait();
     const permit = this._take(request);
     if (!permit) return this.#wait(request);
     winContest(request.signal);
@@ -303,13 +303,12 @@ export class Semaphore extends Drainable {
     return request ? this.#queue.insert(request, () => this._serve()) : this.#queue.append();
   }
 
-  /** Takes one permit for a request without options, if one is free and no waiter goes first. */
-  #enter(): boolean {
+  /** Returns one permit for a request without options, if one is free and no waiter goes first; or a promise of it. */
+  #enter(promised?: boolean): Permit | undefined {
     this._refuse();
-    const queue = this.#queue;
-    const isFree = this.#held < this.#limit && (queue.length === 0 || queue.priority < 0);
-    if (isFree) this.#held++;
-    return isFree;
+    if (this.#held >= this.#limit || this.#queue.priority >= 0) return undefined;
+    this.#held++;
+    return new Permit(this, 1, promised);
   }
 
   /** Makes the permit for a request whose turn it is, if enough permits are free. */

@@ -11,6 +11,7 @@ import type {
   Message,
   Operation,
   Reply,
+  Share,
 } from '../../../src/shared/protocol/protocol.js';
 import { Violation } from './rules.js';
 
@@ -18,11 +19,20 @@ import { Violation } from './rules.js';
 export const TTL = 6;
 export const TICK = TTL / 2;
 
+/** A request that a process makes. */
+export interface Wish {
+  readonly keys: readonly string[];
+  readonly revocable?: boolean;
+  /** How it shares its keys, if it does. */
+  readonly share?: Share | undefined;
+}
+
 export interface Claim {
   readonly id: string;
   readonly keys: readonly string[];
   /** The holder keeps it until another process requests it. */
   readonly revocable: boolean;
+  readonly share: Share | undefined;
   readonly held: boolean;
   /** Another process has requested it. */
   readonly wanted: boolean;
@@ -125,8 +135,8 @@ export class Client {
     return this.believes(now) && this.confirmed !== 0 && this.confirmed === this.heard;
   }
 
-  ask(keys: readonly string[], revocable: boolean, now: number): void {
-    this.#send([this.#claim(keys, revocable)], now);
+  ask(wish: Wish, now: number): void {
+    this.#send([this.#claim(wish)], now);
   }
 
   /** Releases a lock, or cancels a request for it. */
@@ -231,11 +241,11 @@ export class Client {
     else if (this.join === 'must') this.#send([{ name: 'renew' }], now);
   }
 
-  #claim(keys: readonly string[], revocable: boolean): Sending {
+  #claim({ keys, revocable = false, share }: Wish): Sending {
     const id = `${this.session}/${++this.requests}${revocable ? '~' : ''}`;
     this.claims = [
       ...this.claims,
-      { id, keys, revocable, held: false, wanted: false, token: 0, taken: 0 },
+      { id, keys, revocable, share, held: false, wanted: false, token: 0, taken: 0 },
     ];
     return { name: 'lock', id, keys };
   }
@@ -268,10 +278,7 @@ export class Client {
     this.join = 'again';
     this.lease = 0;
     this.#send(
-      [
-        { name: 'leave', session: before },
-        ...asked.map(({ keys, revocable }) => this.#claim(keys, revocable)),
-      ],
+      [{ name: 'leave', session: before }, ...asked.map((claim) => this.#claim(claim))],
       now,
     );
   }
@@ -326,7 +333,11 @@ export class Client {
     switch (sending.name) {
       case 'lock': {
         const { name, id, keys } = sending;
-        return this.#asks(id) ? { name, id, keys, tokens: 1, wait: true, optional: [] } : undefined;
+        const claim = this.claims.find((claim) => claim.id === id && !claim.held);
+        if (claim === undefined) return undefined;
+        const { share } = claim;
+        const lock = { name, id, keys, tokens: 1, wait: true, optional: [] };
+        return share === undefined ? lock : { ...lock, share };
       }
       case 'check': {
         const { name, id, keys } = sending;

@@ -9,13 +9,8 @@
 import { apply } from '../../../src/shared/protocol/apply.js';
 import type { Batch, Message } from '../../../src/shared/protocol/protocol.js';
 import { emptyState, type State } from '../../../src/shared/protocol/state.js';
-import { Client, TICK, TTL } from './client.js';
-import { checkServer, type Deleted } from './rules.js';
-
-export interface Wish {
-  readonly keys: readonly string[];
-  readonly revocable?: true;
-}
+import { Client, TICK, TTL, type Wish } from './client.js';
+import { checkServer, type Deleted, grantKey, holdsIn } from './rules.js';
 
 /** How many times each fault may happen. */
 export interface Faults {
@@ -57,9 +52,11 @@ export interface Setup {
   readonly alarmed?: readonly number[];
 }
 
-const copyOf = ({ clock, locks, sessions, requests, guard }: State): State => ({
+const copyOf = ({ clock, locks, shares, limits, sessions, requests, guard }: State): State => ({
   clock,
   locks: new Map(locks),
+  shares: new Map(shares),
+  limits: new Map(limits),
   sessions: new Map(sessions),
   requests: new Map(requests),
   guard,
@@ -162,7 +159,7 @@ export class World {
     if (lived && batch.join === 'must' && reply.name === 'done') this.jumping = false;
     for (const operation of batch.operations) {
       if (operation.name !== 'take' || reply.name !== 'done') continue;
-      const taken = [...before.locks.values()].some(
+      const taken = holdsIn(before).some(
         ({ id, token }) => id === operation.id && token === operation.token,
       );
       if (taken) this.forced = new Set([...this.forced, grantKey(operation)]);
@@ -192,13 +189,10 @@ export class World {
   }
 }
 
-export const grantKey = ({ id, token }: { readonly id: string; readonly token: number }): string =>
-  `${id} ${token}`;
-
 type Step = readonly [name: string, take: (world: World) => void];
 
 /** The held locks, by request. */
-const locksOf = ({ locks }: State) => new Map([...locks.values()].map((lock) => [lock.id, lock]));
+const locksOf = (state: State) => new Map(holdsIn(state).map((hold) => [hold.id, hold]));
 
 /** All possible next steps. */
 export function stepsFrom(world: World): Step[] {
@@ -235,7 +229,7 @@ export function stepsFrom(world: World): Step[] {
         (world.uttered[i] as number)++;
         if (client.ear === 'shut') client.ear = 'on';
         client.run ??= world.run;
-        client.ask(wish.keys, wish.revocable ?? false, now);
+        client.ask(wish, now);
       });
     }
     for (const [c, claim] of client.claims.entries()) {
@@ -250,11 +244,11 @@ export function stepsFrom(world: World): Step[] {
     }
     for (const [id, { token }] of client.connected ? locksOf(world.server) : []) {
       fault('force', `s ${id} open`, (client) => {
-        const keys = [...world.server.locks].filter(([, lock]) => lock.id === id);
+        const keys = holdsIn(world.server).filter((hold) => hold.id === id);
         client.take(
           id,
           token,
-          keys.map(([key]) => key),
+          keys.map(({ key }) => key),
           now,
         );
       });
@@ -391,10 +385,15 @@ export function stepsFrom(world: World): Step[] {
   return steps;
 }
 
+const heldIn = (state: State): string[] =>
+  holdsIn(state)
+    .map(({ key, id, weight }) => `${key}${id}${weight}`)
+    .sort();
+
 /** Equal for states with the same possible futures. */
 export function signature(world: World): string {
   const { now, server, clients, may, uttered, highest, startedAt, setup, forced } = world;
-  const { clock, locks, sessions, requests, guard } = server;
+  const { clock, sessions, requests, guard } = server;
   const { saved, run } = world;
   const wall = now + world.jumped;
   const time = clock?.time ?? 0;
@@ -404,12 +403,13 @@ export function signature(world: World): string {
   return JSON.stringify([
     clock && [ahead(clock.token), wall - clock.seen, clock.doubted, clock.run === `${run}`],
     may.rollback > 0 && [
-      [...saved.locks].map(([key, { id }]) => key + id).sort(),
+      heldIn(saved),
       [...saved.sessions].map(([id, { expires }]) => [id, expires - time]).sort(),
       [...saved.requests.keys()],
       saved.clock && [wall - saved.clock.seen, saved.clock.time - time],
     ],
-    [...locks].map(([key, { id }]) => key + id).sort(),
+    heldIn(server),
+    [...server.limits],
     [...sessions].map(([id, { expires, incarnation }]) => [id, until(expires), incarnation]).sort(),
     queue.map(([id]) => id),
     guard !== undefined && until(guard),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use super::super::blockers::Blockers;
+use super::super::idle::Idle;
 use super::{Running, large_model, model, wait};
+use crate::park::ThreadParker;
 use crate::time;
 
 fn with_time(workers: usize) -> Running {
@@ -65,5 +68,36 @@ fn the_holder_of_the_only_slot_fires_timers() {
         super::block_on(runtime.shared(), rx).unwrap();
         other.join().unwrap();
         runtime.end();
+    });
+}
+
+/// A worker begins a poll that is expected to block while the other falls asleep: that one holds the driver.
+#[test]
+fn a_driver_is_held_by_the_worker_that_is_not_expected_to_be_blocked() {
+    model(|| {
+        let state = Arc::new((Idle::new(2), Blockers::new()));
+        state.0.inc_awake();
+        state.0.inc_awake();
+        let its_state = Arc::clone(&state);
+        let sleeper = loom::thread::spawn(move || {
+            let (idle, blockers) = &*its_state;
+            let parker = ThreadParker::current();
+            idle.sleep(1, &parker, None);
+            // As in `may_hold`; an unpark asks for a holder.
+            if idle.workers().awake > blockers.blocked() {
+                parker.park(None);
+            }
+        });
+        // As in `expect_block`.
+        let (idle, blockers) = &*state;
+        let blocked = blockers.begin();
+        if !idle.unpark_one() && idle.workers().awake <= blocked {
+            assert_eq!(
+                idle.workers().sleeping,
+                1,
+                "the watchdog is armed in vain only"
+            );
+        }
+        sleeper.join().unwrap();
     });
 }

@@ -1,0 +1,128 @@
+/**
+ * The election of a leader. Invariant: at most one process has the highest token of a name, and the token of each term is
+ * higher than that of every earlier one.
+ */
+
+import { checkFunction, detached, ReentrancyError } from '../sync/errors.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import type { SharedGuard } from './acquisition.js';
+import { readElection, readSharedOptions, type SharedOptions } from './options.js';
+import { SharedPrimitive } from './primitive.js';
+import { sessionOf } from './protocol/protocol.js';
+import type { Store } from './store.js';
+
+/**
+ * Elects one of several processes, which leads until it resigns, closes, dies or loses its lease. The others wait; the
+ * first of them leads next.
+ *
+ * A leader that resigns or closes hands over at once. After the death of a leader the next one leads when the lease has
+ * ended, at most the `ttl` of the store later. A leader that was suspended may believe for a moment that it still leads,
+ * as no lock over a network can prevent: check the {@link token} where an effect must not happen twice.
+ *
+ * @example
+ * ```ts
+ * import { Redis } from 'ioredis';
+ * import { redis } from 'pointsman/redis';
+ * import { Leader } from 'pointsman/shared';
+ *
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+ * const leader = new Leader(redis(client), 'scheduler');
+ * const term = await leader.campaign();
+ * console.log(leader.isLeader, term.signal.aborted); // true false
+ * await leader.resign();
+ * console.log(leader.isLeader); // false
+ * await leader.close();
+ * client.disconnect();
+ * ```
+ */
+export class Leader extends SharedPrimitive {
+  /** What the processes elect a leader for. */
+  readonly election: string;
+  #term: SharedGuard | undefined;
+  /** Whether a call of `campaign` waits. */
+  #campaigning = false;
+
+  /**
+   * @param store Such as `redis` of `pointsman/redis` returns.
+   * @param election What to elect a leader for: a non-empty, well-formed string.
+   * @throws {TypeError} if an argument is invalid.
+   */
+  constructor(store: Store, election: string, options: SharedOptions = {}) {
+    const name = readSharedOptions(options);
+    readElection(election);
+    super(store, 'leader', name);
+    this.election = election;
+  }
+
+  /** Whether this process leads beyond doubt. */
+  get isLeader(): boolean {
+    return this.#term?.valid === true;
+  }
+
+  /** The token of the current term, higher than that of every earlier leader; undefined if this process does not lead. */
+  get token(): number | undefined {
+    return this.isLeader ? this.#term?.token : undefined;
+  }
+
+  /** Aborts with a {@link LockLostError} when the current term is lost; undefined if this process does not lead. */
+  get signal(): AbortSignal | undefined {
+    return this.isLeader ? this.#term?.signal : undefined;
+  }
+
+  /**
+   * Waits until this process leads; resolves to its term. The term lasts until {@link resign}, or until it is lost: then
+   * its signal aborts. Resolves to the current term if this process leads already. Rejects like {@link SharedMutex.lock},
+   * and with a `ReentrancyError` while another call waits.
+   */
+  async campaign(options: WaitOptions = {}): Promise<SharedGuard> {
+    if (!(this instanceof Leader)) throw detached('campaign');
+    checkWaitOptions(options);
+    if (this.#term?.valid) return this.#term;
+    if (this.#campaigning) {
+      throw new ReentrancyError(`${this._label}another campaign of this leader waits`, this);
+    }
+    this.#campaigning = true;
+    try {
+      this.#term = await this._request([this.#key], options, undefined, true);
+      return this.#term as SharedGuard;
+    } finally {
+      this.#campaigning = false;
+    }
+  }
+
+  /** Ends the current term, if there is one; the first process that waits leads next. Resolves when the store has replied. */
+  async resign(): Promise<void> {
+    if (!(this instanceof Leader)) throw detached('resign');
+    const term = this.#term;
+    this.#term = undefined;
+    await term?.release();
+  }
+
+  /**
+   * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled.
+   * Settles like `fn`. `fn` has to stop when the signal of its term aborts.
+   */
+  async run<T>(fn: (term: SharedGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
+    if (!(this instanceof Leader)) throw detached('run');
+    checkFunction('fn', fn);
+    const term = await this.campaign(options);
+    try {
+      return await fn(term);
+    } finally {
+      if (this.#term === term) await this.resign();
+    }
+  }
+
+  /** Returns the process that leads, by its name with a suffix that makes it unique; undefined if none does. */
+  async current(): Promise<string | undefined> {
+    if (!(this instanceof Leader)) throw detached('current');
+    this._refuseIfClosed();
+    const { locks } = await this._open().session.query();
+    const [holder] = locks.get(this.#key) ?? [];
+    return holder === undefined ? undefined : sessionOf(holder.id);
+  }
+
+  get #key(): string {
+    return `leader:${this.election}`;
+  }
+}

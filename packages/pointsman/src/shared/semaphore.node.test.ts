@@ -1,0 +1,129 @@
+/** The semaphore on Redis, with both handlers: weights, order, live limits, dead processes and bad input. */
+import { describe, expect, test } from 'vitest';
+import { handlers, short, soon, useServer, watch } from '../../tests/redis/scene.js';
+import { type SharedGuard, SharedMutex, SharedSemaphore } from './index.js';
+
+const scene = useServer();
+
+describe.each(handlers)('%s', (handler) => {
+  const open = async (limit: number, ttl = 1_000) =>
+    new SharedSemaphore(await scene.store({ handler, ttl }), limit);
+  const untilWaiting = (semaphore: SharedSemaphore, count: number) =>
+    expect.poll(async () => (await semaphore.query()).waiting.length, soon).toBe(count);
+
+  test('at most the limit is held, over all processes', async () => {
+    const processes = [await open(3), await open(3), await open(3)];
+    let [inside, most, runs] = [0, 0, 0];
+    await Promise.all(
+      processes.flatMap((semaphore) =>
+        Array.from({ length: 10 }, (_, i) =>
+          semaphore.run(
+            'k',
+            async (guard) => {
+              const weight = (i % 3) + 1;
+              inside += weight;
+              most = Math.max(most, inside);
+              await new Promise((resolve) => setTimeout(resolve, 2));
+              expect(guard.valid).toBe(true);
+              inside -= weight;
+              runs++;
+            },
+            { weight: (i % 3) + 1 },
+          ),
+        ),
+      ),
+    );
+    expect([most, runs, inside]).toEqual([3, 30, 0]);
+  });
+
+  test('a small request does not pass an earlier large one', async () => {
+    const [a, b] = [await open(3), await open(3)];
+    const first = await a.acquire('k', { weight: 2 });
+    const large = watch(b.acquire('k', { weight: 3 }));
+    await untilWaiting(a, 1);
+    expect(await a.tryAcquire('k')).toBe(undefined);
+    const small = watch(a.acquire('k'));
+    await untilWaiting(a, 2);
+    await first.release();
+    const held = await large.promise;
+    expect(small.state).toBe('pending');
+    await held.release();
+    await small.promise;
+  });
+
+  test('a second release gives nothing back', async () => {
+    const semaphore = await open(2);
+    const [first] = [await semaphore.acquire('k'), await semaphore.acquire('k')];
+    await first.release();
+    await first.release();
+    expect(await semaphore.tryAcquire('k', { weight: 2 })).toBe(undefined);
+    expect((await semaphore.tryAcquire('k'))?.valid).toBe(true);
+  });
+
+  test('a request over several keys takes permits of all or of none', async () => {
+    const [a, b] = [await open(2), await open(2)];
+    const held = await a.acquire('y', { weight: 2 });
+    const both = watch(b.acquire(['x', 'y']));
+    await untilWaiting(a, 1);
+    expect((await a.query()).held).toMatchObject([{ keys: ['y'], weight: 2 }]);
+    await held.release();
+    expect((await both.promise).keys).toEqual(['x', 'y']);
+  });
+
+  test('a limit is changed for all processes while requests wait', async () => {
+    const [a, b] = [await open(1), await open(1)];
+    const first = await a.acquire('k');
+    const waiters = [watch(b.acquire('k')), watch(b.acquire('k'))];
+    await untilWaiting(a, 2);
+    await a.setLimit('k', 2);
+    const second = (await waiters[0]?.promise) as SharedGuard;
+    expect(waiters[1]?.state).toBe('pending');
+    await b.setLimit('k', 1);
+    await first.release();
+    // One is held and the limit is 1 again.
+    expect(await a.tryAcquire('k')).toBe(undefined);
+    expect(waiters[1]?.state).toBe('pending');
+    await second.release();
+    await waiters[1]?.promise;
+  });
+
+  test('the permits of a process that stops renewing come back with the end of its lease', async () => {
+    const proxy = await scene.proxy();
+    const dead = new SharedSemaphore(
+      await scene.store({ handler, ttl: short, port: proxy.port }),
+      2,
+    );
+    const lost = await dead.acquire('k', { weight: 2 });
+    const waiter = watch((await open(2, short)).acquire('k'));
+    await proxy.stop();
+    expect((await waiter.promise).valid).toBe(true);
+    expect(lost.valid).toBe(false);
+  });
+
+  test('the holder of a mutex excludes all permits of its key', async () => {
+    const store = await scene.store({ handler });
+    const [semaphore, mutex] = [new SharedSemaphore(store, 5), new SharedMutex(store)];
+    const guard = await mutex.lock('k');
+    expect(await semaphore.tryAcquire('k')).toBe(undefined);
+    await guard.release();
+    await semaphore.acquire('k', { maxHold: 20 });
+    expect((await mutex.lock('k')).valid).toBe(true);
+  });
+});
+
+test('bad input is refused before anything is sent', async () => {
+  const store = await scene.store();
+  for (const limit of [0, 1.5, -1, 2 ** 31, '3', undefined]) {
+    expect(() => new SharedSemaphore(store, limit as never)).toThrow(/limit must be/);
+  }
+  const semaphore = new SharedSemaphore(store, 3);
+  for (const weight of [0, 4, 1.5, '1']) {
+    await expect(semaphore.acquire('k', { weight: weight as never })).rejects.toThrow(/weight/);
+    await expect(semaphore.tryAcquire('k', { weight: weight as never })).rejects.toThrow(/weight/);
+  }
+  await expect(semaphore.acquire('k', { maxHold: 0 })).rejects.toThrow(/maxHold/);
+  await expect(semaphore.acquire('')).rejects.toThrow(/keys must be/);
+  await expect(semaphore.setLimit('k', 0)).rejects.toThrow(/limit must be/);
+  await expect(semaphore.setLimit('', 1)).rejects.toThrow(/keys must be/);
+  expect(await scene.keys()).toEqual([]);
+});

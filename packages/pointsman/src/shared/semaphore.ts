@@ -1,0 +1,126 @@
+/**
+ * The semaphore. Invariant: the weights of the guards of a key are never more than its limit, and a permit of a process
+ * that has died comes back with the end of its lease.
+ */
+
+import { checkFunction, checkInteger, detached } from '../sync/errors.js';
+import { checkOptions, checkWaitOptions } from '../sync/options.js';
+import type { SharedGuard } from './acquisition.js';
+import {
+  type AcquireKeysOptions,
+  checkMaxHold,
+  readKeys,
+  readSharedOptions,
+  type SharedOptions,
+  type TryAcquireKeysOptions,
+} from './options.js';
+import { SharedPrimitive } from './primitive.js';
+import type { Share } from './protocol/protocol.js';
+import type { Store } from './store.js';
+
+/** The highest limit: the record of a key lists its holders. */
+const MAX_LIMIT = 2 ** 31 - 1;
+const tryNames: readonly string[] = ['weight', 'maxHold'];
+const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
+
+/**
+ * A semaphore for each of many keys, between tasks, processes and hosts.
+ *
+ * - **Permits come back.** A permit is held by a session that renews it. A process that dies gives its permits back with
+ *   the end of its lease, and a second release does nothing, so the limit neither shrinks nor grows.
+ * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
+ * - **FIFO.** A small request never overtakes an earlier large one.
+ * - **One space of keys.** The holder of a key of a {@link SharedMutex} excludes all permits of that key.
+ *
+ * The store looks at all holders of a key with each request for it: meant for up to some hundred holders of one key.
+ * Tokens, loss, cancellation and dead processes are as for a {@link SharedMutex}.
+ *
+ * @example
+ * ```ts
+ * import { Redis } from 'ioredis';
+ * import { redis } from 'pointsman/redis';
+ * import { SharedSemaphore } from 'pointsman/shared';
+ *
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+ * const semaphore = new SharedSemaphore(redis(client), 3);
+ * {
+ *   await using guard = await semaphore.acquire('printer', { weight: 2, timeout: 1_000 });
+ *   console.log(await semaphore.tryAcquire('printer', { weight: 2 })); // undefined
+ * }
+ * console.log(await semaphore.run('printer', async () => 'printed')); // printed
+ * await semaphore.close();
+ * client.disconnect();
+ * ```
+ */
+export class SharedSemaphore extends SharedPrimitive {
+  /** The number of permits of each key, unless {@link setLimit} has changed it. */
+  readonly limit: number;
+
+  /**
+   * @param store Such as `redis` of `pointsman/redis` returns.
+   * @param limit The number of permits of each key: an integer from 1 on. Use the same in all processes.
+   * @throws {TypeError | RangeError} if an argument is invalid.
+   */
+  constructor(store: Store, limit: number, options: SharedOptions = {}) {
+    const name = readSharedOptions(options);
+    checkInteger('limit', limit, 1, MAX_LIMIT);
+    super(store, 'semaphore', name);
+    this.limit = limit;
+  }
+
+  /** Acquires permits of all `keys`; waits until they are free and it is this request's turn. Rejects like {@link SharedMutex.lock}. */
+  async acquire(
+    keys: string | readonly string[],
+    options: AcquireKeysOptions = {},
+  ): Promise<SharedGuard> {
+    if (!(this instanceof SharedSemaphore)) throw detached('acquire');
+    const wanted = readKeys(keys);
+    checkWaitOptions(options, names);
+    return this._request(wanted, options, this.#share(options), true) as Promise<SharedGuard>;
+  }
+
+  /** Acquires permits of all `keys` if that needs no wait; otherwise resolves to `undefined`. */
+  async tryAcquire(
+    keys: string | readonly string[],
+    options: TryAcquireKeysOptions = {},
+  ): Promise<SharedGuard | undefined> {
+    if (!(this instanceof SharedSemaphore)) throw detached('tryAcquire');
+    const wanted = readKeys(keys);
+    checkOptions(options, tryNames);
+    return this._request(wanted, options, this.#share(options), false);
+  }
+
+  /** Runs `fn` with permits of all `keys`. Settles like `fn`, after the release. */
+  async run<T>(
+    keys: string | readonly string[],
+    fn: (guard: SharedGuard) => T | PromiseLike<T>,
+    options?: AcquireKeysOptions,
+  ): Promise<T> {
+    if (!(this instanceof SharedSemaphore)) throw detached('run');
+    checkFunction('fn', fn);
+    return this._runWith(this.acquire(keys, options), fn);
+  }
+
+  /**
+   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, nothing is
+   * granted. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
+   * that start later, with an empty namespace, begin with the limit of the constructor.
+   *
+   * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up.
+   *
+   * @throws {RangeError | TypeError} if an argument is invalid.
+   */
+  async setLimit(key: string, limit: number): Promise<void> {
+    if (!(this instanceof SharedSemaphore)) throw detached('setLimit');
+    const [wanted] = readKeys([key]) as [string];
+    checkInteger('limit', limit, 1, MAX_LIMIT);
+    this._refuseIfClosed();
+    await this._open().session.number({ name: 'limit', key: wanted, limit });
+  }
+
+  #share({ weight = 1, maxHold }: TryAcquireKeysOptions): Share {
+    checkInteger('weight', weight, 1, this.limit);
+    checkMaxHold(maxHold);
+    return { weight, limit: this.limit };
+  }
+}
