@@ -37,9 +37,8 @@ interface Channel {
 const FIRST_RETRY = 1;
 const LAST_RETRY = 50;
 /**
- * Milliseconds that a server is given to answer: a fifth of a lease within these bounds, so that leases outlive a server
- * that is stopped. On a machine so busy that its servers seem to be stopped one after another, it grows up to a third of
- * a lease.
+ * Milliseconds that a server is given to answer, twice: a quarter of a lease within these bounds, so that leases outlive a
+ * server that is stopped. On a machine so busy that its servers seem to be stopped one after another, half a lease.
  */
 const SHORTEST_PATIENCE = 100;
 const LONGEST_PATIENCE = 1_000;
@@ -64,12 +63,17 @@ export class HostConnection {
   /** The address of one that has not answered. */
   #silent = '';
   #silentAt = 0;
+  /** The address of one that has not answered once. */
+  #doubted = '';
   /** Counts connections. */
   #generation = 0;
   /** Requests without an answer, in order. */
   #pending: Pending[] = [];
   #watch: NodeJS.Timeout | undefined;
   #watchedAt = 0;
+  #suspecting = false;
+  /** When the server last answered a new connection although it had not answered a request. */
+  #provenAt = 0;
   #reason: unknown = new ConnectionLostError('not connected yet');
   #connecting: Promise<void> | undefined;
   #closed = false;
@@ -82,7 +86,7 @@ export class HostConnection {
   }
 
   get #shortestPatience(): number {
-    return Math.min(Math.max(this.#ttl / 5, SHORTEST_PATIENCE), LONGEST_PATIENCE);
+    return Math.min(Math.max(this.#ttl / 4, SHORTEST_PATIENCE), LONGEST_PATIENCE);
   }
 
   get unused(): boolean {
@@ -264,6 +268,9 @@ export class HostConnection {
     }
     transport.close(false);
     if (outcome !== 'silent') return 'busy';
+    const again = this.#doubted === header.address;
+    this.#doubted = header.address;
+    if (!again) return 'busy';
     this.#note(header.address);
     return 'dead';
   }
@@ -336,24 +343,43 @@ export class HostConnection {
   #note(silent: string): void {
     const now = performance.now();
     const again = this.#silentAt > 0 && now - this.#silentAt < BUSY_FOR;
-    const longer = Math.max(this.#ttl / 3, SHORTEST_PATIENCE);
+    const longer = Math.max(this.#ttl / 2, SHORTEST_PATIENCE);
     this.#patience = again ? Math.min(2 * this.#patience, longer) : this.#shortestPatience;
     this.#silent = silent;
     this.#silentAt = now;
   }
 
-  /** Drops the connection to a server that does not answer. */
+  /** Drops the connection to a server that answers neither its requests nor a new connection. */
   #look(transport: Transport): void {
     const now = performance.now();
     // If this thread was busy itself, an answer may be waiting to be read.
     const wasBusy = now - this.#watchedAt > this.#patience;
     this.#watchedAt = now;
     const [first] = this.#pending;
-    if (wasBusy || first === undefined || now - first.at < this.#patience) return;
-    setImmediate(() => {
-      if (this.#transport !== transport || this.#pending[0] !== first) return;
+    if (wasBusy || first === undefined || this.#suspecting) return;
+    if (now - Math.max(first.at, this.#provenAt) < this.#patience) return;
+    this.#suspecting = true;
+    void this.#isSilent().then((silent) => {
+      this.#suspecting = false;
+      this.#provenAt = performance.now();
+      if (!silent || this.#transport !== transport || this.#pending[0] !== first) return;
       this.#note(this.#address);
       this.reconnect();
     });
+  }
+
+  /** Whether the server does not answer a new connection, which goes ahead of the requests of others. */
+  async #isSilent(): Promise<boolean> {
+    const header = this.#place && find(this.#place)?.header;
+    // Another server will be found after this one has ended its connections.
+    if (header?.address !== this.#address) return true;
+    try {
+      const probe = await SocketTransport.open((this.#place as Place).pathOf(header.address));
+      const outcome = await probe.greet(header.secret, this.#patience);
+      probe.close(false);
+      return outcome !== 'ready';
+    } catch {
+      return true;
+    }
   }
 }

@@ -153,7 +153,7 @@ describe('the socket', () => {
   async function write(directory: string, bytes: Buffer | string): Promise<void> {
     const folder = folderIn(directory);
     const socket = connect(join(folder, currentServer(folder).header.address));
-    socket.on('error', () => {});
+    socket.on('error', () => {}).resume();
     const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
     socket.write(bytes);
     await closed;

@@ -32,10 +32,10 @@ const LENGTH = 4;
 const TOUCH_AFTER = 3_600_000;
 
 export interface Recorded {
-  /** The first text. */
-  readonly header: string;
-  /** The others: the snapshot, then what was appended. A last one that is not complete was never replied to. */
+  /** The header, the snapshot, and what was appended. A last one that is not complete was never replied to. */
   readonly records: readonly Buffer[];
+  /** Where the next record would begin. */
+  readonly end: number;
 }
 
 const pathOf = (folder: string, epoch: number): string => `${folder}/${epoch}`;
@@ -54,19 +54,18 @@ function framed(text: string): Buffer {
   return buffer;
 }
 
-/** Reads a journal. Returns undefined if it has no complete header. */
-export function readJournal(folder: string, epoch: number): Recorded | undefined {
+/** Reads a journal, from the beginning or from the end of an earlier reading. */
+export function readJournal(folder: string, epoch: number, from = 0): Recorded {
   const bytes = readFileSync(pathOf(folder, epoch));
   const records: Buffer[] = [];
-  let at = 0;
+  let at = from;
   while (at + LENGTH <= bytes.length) {
     const end = at + LENGTH + bytes.readUInt32LE(at);
     if (end > bytes.length) break;
     records.push(bytes.subarray(at + LENGTH, end));
     at = end;
   }
-  const header = records.shift();
-  return header && { header: header.toString(), records };
+  return { records, end: at };
 }
 
 /** Keeps the server of an epoch from replying to anything that is not in its journal by now. */

@@ -2,12 +2,18 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { Place } from './place.js';
+import type { Server } from './server.js';
 import { find, succeed } from './succession.js';
 import type { ThreadData } from './threads.js';
 
+const ATTEMPTS = 100;
 const { namespace, directory } = workerData as ThreadData;
 const place = Place.open(namespace, directory);
-const server = await succeed(place, find(place));
+let server: Server | undefined;
+// The server of the parent may begin another journal at the same time.
+for (let attempt = 0; attempt < ATTEMPTS && server === undefined; attempt++) {
+  server = await succeed(place, find(place));
+}
 parentPort?.postMessage(server !== undefined);
 if (server !== undefined) {
   parentPort?.once('message', () => server.close());

@@ -43,6 +43,8 @@ export interface Origin {
 
 /** The size in bytes at which a journal is replaced by a shorter one, so that a successor reads it in milliseconds. */
 const LONG_JOURNAL = 262_144;
+/** The number of requests in a turn. One batch may take milliseconds. */
+const TURN = 16;
 /** Milliseconds between looks at the journal of an idle server. */
 const IDLE_CHECK = 500;
 /** Milliseconds after which to look again whether a process that has dropped its connection has died. */
@@ -108,6 +110,14 @@ export class Server {
     }
     this.#peers.set(peer, new Set());
     if (this.#peers.size > 1) this.#share();
+  }
+
+  /** Lets a client know at once, ahead of what others have asked for, that the server is alive. */
+  greet(peer: Peer): void {
+    if (!this.#journal.current) this.#stop();
+    if (this.#over) return;
+    peer.done();
+    peer.flush();
   }
 
   /** A connection has ended; with `bye`, because its clients have. */
@@ -181,8 +191,9 @@ export class Server {
 
   #turn(): void {
     if (this.#over) return;
-    const entries = this.#entries;
-    this.#entries = [];
+    const entries = this.#entries.splice(0, TURN);
+    // What is left waits for new connections and for the ends of others.
+    if (this.#entries.length > 0) setImmediate(() => this.#turn());
     const now = this.#origin.ahead + monotonic();
     try {
       for (const { peer, request } of entries) this.#record(peer, request, now);
@@ -205,7 +216,7 @@ export class Server {
       return;
     }
     this.#flush();
-    if (this.#journal.size > Math.max(LONG_JOURNAL, 4 * this.#shortest)) this.#shorten();
+    if (this.#journal.size > Math.max(LONG_JOURNAL, 2 * this.#shortest)) this.#shorten();
   }
 
   #record(peer: Peer | undefined, request: Entry['request'], now: number): void {

@@ -111,7 +111,7 @@ export class SocketPeer implements Peer {
     this.#known = true;
     this.#reader.longest = LONGEST;
     this.#server.join(this);
-    this.#server.request(this, { kind: 'ping' });
+    this.#server.greet(this);
   }
 
   #requestOf(kind: number, text: Buffer): Request {

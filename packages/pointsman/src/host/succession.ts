@@ -32,9 +32,9 @@ export interface Found {
   readonly header: Header | undefined;
 }
 
-function headerOf(recorded: Recorded | undefined): Header | undefined {
+function headerOf({ records }: Recorded): Header | undefined {
   try {
-    return recorded && (JSON.parse(recorded.header) as Header);
+    return records[0] && (JSON.parse(records[0].toString()) as Header);
   } catch {
     return undefined;
   }
@@ -56,9 +56,6 @@ export function find(place: Place): Found | undefined {
   }
 }
 
-/** Whether a server of this start of the machine may be alive, and is of another version. */
-export const isForeign = (header: Header): boolean => header.version !== VERSION;
-
 /** Whether it cannot be alive because the machine has been started again. */
 export const isFromEarlierBoot = (header: Header): boolean =>
   !isSameBoot(header.boot, currentBoot());
@@ -76,33 +73,51 @@ function afresh(lost: boolean, last = 0): Kept {
   return { namespace: new Namespace(run, lostAt), origin: { ahead, run, lostAt } };
 }
 
-/** Reads what a predecessor has left. If it cannot be read, locks may still be held that the new server knows nothing of. */
-function restore(recorded: Recorded | undefined): Kept {
-  const header = headerOf(recorded);
-  if (recorded === undefined || header === undefined || isForeign(header)) return afresh(true);
-  const { run, lostAt } = header;
-  let namespace: Namespace;
-  try {
-    const [snapshot, ...records] = recorded.records;
-    if (snapshot === undefined) return afresh(true);
-    namespace = new Namespace(run, lostAt, snapshot.toString());
-    for (const record of records) {
-      const { now, change } = readRecord(record);
-      try {
-        namespace.change(change, now, () => {});
-      } catch {
-        // It has failed in the same way when its server made it.
-      }
-    }
-  } catch {
-    return afresh(true);
-  }
+/**
+ * Reads what a predecessor has left, and seals it. What can be read before that is, because a predecessor that is alive
+ * cannot reply afterwards.
+ */
+function takeOver(folder: string, epoch: number): Kept {
+  const begun = readJournal(folder, epoch);
+  const restored = restore(begun);
+  sealJournal(folder, epoch);
+  // Locks may be held that are not known any more.
+  if (restored === undefined) return afresh(true);
+  const { header, namespace } = restored;
+  replay(namespace, readJournal(folder, epoch, begun.end).records);
   if (isFromEarlierBoot(header)) return afresh(false, Math.max(namespace.token, namespace.seen));
+  const { run, lostAt } = header;
   const ahead = Math.max(header.ahead, namespace.seen - monotonic());
   for (const client of namespace.dead(() => false)) {
     namespace.change({ kind: 'gone', client }, ahead + monotonic(), () => {});
   }
   return { namespace, origin: { ahead, run, lostAt } };
+}
+
+/** Returns undefined if it cannot be read. */
+function restore(recorded: Recorded): { header: Header; namespace: Namespace } | undefined {
+  const header = headerOf(recorded);
+  const [, snapshot, ...records] = recorded.records;
+  if (header === undefined || header.version !== VERSION || snapshot === undefined)
+    return undefined;
+  try {
+    const namespace = new Namespace(header.run, header.lostAt, snapshot.toString());
+    replay(namespace, records);
+    return { header, namespace };
+  } catch {
+    return undefined;
+  }
+}
+
+function replay(namespace: Namespace, records: readonly Buffer[]): void {
+  for (const record of records) {
+    const { now, change } = readRecord(record);
+    try {
+      namespace.change(change, now, () => {});
+    } catch {
+      // It has failed in the same way when its server made it.
+    }
+  }
 }
 
 function listen(path: string): Promise<Listener> {
@@ -142,13 +157,7 @@ function publish(
   const { folder } = place;
   // Made with the first journal. If it is alone, the journals have been deleted.
   const marker = `${folder}/namespace`;
-  let kept: Kept;
-  if (last === undefined) {
-    kept = afresh(existsSync(marker));
-  } else {
-    sealJournal(folder, last);
-    kept = restore(readJournal(folder, last));
-  }
+  const kept = last === undefined ? afresh(existsSync(marker)) : takeOver(folder, last);
   const { namespace, origin } = kept;
   const secret = randomBytes(16).toString('hex');
   const header: Header = { version: VERSION, boot: currentBoot(), address, secret, ...origin };

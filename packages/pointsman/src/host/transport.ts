@@ -57,7 +57,8 @@ export class SocketTransport implements Transport {
   /** Shows the server that it may trust this process. Resolves to whether it has answered, not, or ended. */
   greet(secret: string, patience: number): Promise<'ready' | 'silent' | 'ended'> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patience, 'silent');
+      // If this thread was busy, the answer may be waiting to be read.
+      const timer = setTimeout(() => setImmediate(resolve, 'silent'), patience);
       const settle = (outcome: 'ready' | 'ended'): void => {
         clearTimeout(timer);
         this.#events = undefined;

@@ -65,7 +65,7 @@ class BatchExecution {
       this.#clock = { ...state.clock };
       this.#advance(now);
     }
-    this.#queues = new RequestQueues(state.requests);
+    this.#queues = RequestQueues.of(state.requests);
   }
 
   /**

@@ -71,13 +71,24 @@ type Kind = 'key' | 'condition';
 /**
  * The queues of the keys and conditions of a namespace.
  *
- * They are built on first use, because most batches need none. A request that has left is dropped when it is the first.
+ * They are built on first use, because most batches need none, and kept for the next batch on the same state. A request
+ * that has left is dropped when it is the first.
  */
 export class RequestQueues {
+  static readonly #kept = new WeakMap<Map<string, Request>, RequestQueues>();
+
+  static of(requests: Map<string, Request>): RequestQueues {
+    const kept = RequestQueues.#kept.get(requests);
+    if (kept !== undefined && requests.size > 0) return kept;
+    const queues = new RequestQueues(requests);
+    RequestQueues.#kept.set(requests, queues);
+    return queues;
+  }
+
   readonly #requests: Map<string, Request>;
   #queues: Record<Kind, Map<string, { id: string; request: Request }[]>> | undefined;
 
-  constructor(requests: Map<string, Request>) {
+  private constructor(requests: Map<string, Request>) {
     this.#requests = requests;
   }
 
@@ -89,6 +100,7 @@ export class RequestQueues {
     }
     const queue = this.#queues[kind].get(name);
     while (queue?.[0] && this.#requests.get(queue[0].id) !== queue[0].request) queue.shift();
+    if (queue?.length === 0) this.#queues[kind].delete(name);
     return queue?.[0]?.id;
   }
 
