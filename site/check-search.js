@@ -46,6 +46,8 @@ const expected = {
   'fake timers': 'docs/how-to/testing',
   vitest: 'docs/how-to/testing',
   jest: 'docs/how-to/testing',
+  'deterministic tests': 'docs/how-to/deterministic-tests',
+  'replay a failing test': 'docs/how-to/deterministic-tests',
   tsx: 'docs/how-to/typescript-workers',
   lambda: 'docs/how-to/serverless',
   vite: 'docs/how-to/bundlers',

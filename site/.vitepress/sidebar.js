@@ -72,6 +72,7 @@ const groups = {
   ],
   Rust: [
     page('The runtime', 'docs/runtime.md'),
+    page('Deterministic tests', 'docs/how-to/deterministic-tests.md'),
     page('The crate', 'crates/pointsman/README.md'),
     crate,
   ],

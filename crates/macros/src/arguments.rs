@@ -23,7 +23,7 @@ enum Flavor {
     Local,
 }
 
-const NAMES: &str = "`flavor`, `worker_threads`, `start_paused`, `name` or `crate`";
+const NAMES: &str = "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name` or `crate`";
 
 /// An argument's value and its span.
 struct Given<T> {
@@ -37,6 +37,7 @@ pub(crate) struct Arguments {
     flavor: Option<Given<Flavor>>,
     worker_threads: Option<Given<LitInt>>,
     start_paused: Option<Given<LitBool>>,
+    seeds: Option<Given<LitInt>>,
     name: Option<Given<LitStr>>,
     path: Option<Given<Path>>,
 }
@@ -124,6 +125,12 @@ impl Arguments {
                 Lit::Bool(paused) => keep(&mut self.start_paused, name, paused.clone()),
                 other => Err(unexpected(name, other, "true or false")),
             },
+            "seeds" => match value {
+                Lit::Int(count) if count.base10_parse::<u64>().is_ok_and(|count| count > 0) => {
+                    keep(&mut self.seeds, name, count.clone())
+                }
+                other => Err(unexpected(name, other, "a whole number from 1 on")),
+            },
             "name" => keep(&mut self.name, name, string(name, value, "a string")?),
             "crate" => {
                 let expected = "a path in a string, such as \"renamed\"";
@@ -137,6 +144,42 @@ impl Arguments {
                 format!("there is no argument `{name}`: expected {NAMES}"),
             )),
         }
+    }
+
+    fn library(&self, default: &TokenStream) -> TokenStream {
+        match &self.path {
+            Some(path) => path.value.to_token_stream(),
+            None => default.clone(),
+        }
+    }
+
+    /// Checks the argument `seeds`. Returns the path of the function that explores, and the number of seeds; `None` without the
+    /// argument.
+    pub(crate) fn exploration(
+        &self,
+        kind: Kind,
+        library: &TokenStream,
+    ) -> Result<Option<(TokenStream, u64)>> {
+        let Some(seeds) = &self.seeds else {
+            return Ok(None);
+        };
+        let multi_thread = |it: &&Given<Flavor>| it.value == Flavor::MultiThread;
+        let flavor = self.flavor.as_ref().filter(multi_thread);
+        let running = self.start_paused.as_ref().filter(|it| !it.value.value);
+        let conflicts = [
+            (kind == Kind::Main).then_some((seeds.span, "`seeds` is an argument of `test` only")),
+            flavor.map(|it| (it.span, "`seeds` needs a runtime of one thread")),
+            running.map(|it| (it.span, "`seeds` needs a paused clock")),
+            self.name
+                .as_ref()
+                .map(|it| (it.span, "`name` cannot be given with `seeds`")),
+        ];
+        if let Some((span, message)) = conflicts.into_iter().flatten().next() {
+            return Err(Error::new(span, message));
+        }
+        let path = self.library(library);
+        let count = seeds.value.base10_parse::<u64>()?;
+        Ok(Some((quote!(#path::test_util::explore), count)))
     }
 
     /// Checks what depends on the flavor, and generates the code that builds the runtime, of `library` unless another
@@ -166,10 +209,7 @@ impl Arguments {
             return Err(Error::new(span, format!("`{name}` needs {needed}")));
         }
 
-        let path = match &self.path {
-            Some(path) => &path.value.to_token_stream(),
-            None => library,
-        };
+        let path = self.library(library);
         let constructor = Ident::new(constructor, Span::call_site());
         let mut builder = quote!(#path::runtime::Builder::#constructor());
         if let Some(count) = &self.worker_threads {

@@ -62,9 +62,18 @@ pub(crate) fn expand(
     };
     let checked = check(kind, &function)
         .and_then(|()| syn::parse2::<Arguments>(arguments))
-        .and_then(|arguments| arguments.runtime(kind, library));
+        .and_then(|arguments| {
+            let runtime = arguments.runtime(kind, library)?;
+            let exploration = arguments.exploration(kind, library)?;
+            if let (Some(_), Some(input)) = (&exploration, function.signature.inputs.first()) {
+                let message = "a test with `seeds` cannot have parameters";
+                return Err(Error::new_spanned(input, message));
+            }
+            Ok((runtime, exploration))
+        });
     match checked {
-        Ok(runtime) => write(kind, function, &runtime),
+        Ok((_, Some((explore, seeds)))) => write_exploration(function, &explore, seeds),
+        Ok((runtime, None)) => write(kind, function, &runtime),
         Err(error) => {
             let Function {
                 attributes,
@@ -193,6 +202,34 @@ fn write(kind: Kind, function: Function, runtime: &TokenStream) -> TokenStream {
     }
 }
 
+/// Generates a test that runs its body with many seeds.
+fn write_exploration(function: Function, explore: &TokenStream, seeds: u64) -> TokenStream {
+    let Function {
+        attributes,
+        visibility,
+        mut signature,
+        body,
+    } = function;
+    signature.asyncness = None;
+    let output = match std::mem::replace(&mut signature.output, ReturnType::Default) {
+        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, output) => output.into_token_stream(),
+    };
+    let span = Span::mixed_site().located_at(last_statement(&body));
+    let test = quote_spanned! {span=>
+        || -> ::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = #output>>> {
+            ::std::boxed::Box::pin(async #body)
+        }
+    };
+    quote! {
+        #(#attributes)*
+        #[::core::prelude::v1::test]
+        #visibility #signature {
+            #explore(0..#seeds, #test);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_argument_what_was_given_and_what_was_expected() {
-        let names = "`flavor`, `worker_threads`, `start_paused`, `name` or `crate`";
+        let names = "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name` or `crate`";
         for (arguments, expected) in [
             (
                 "flavor = \"fast\"",
@@ -272,9 +309,38 @@ mod tests {
                 "flavor = \"current_thread\", worker_threads = 1",
                 "`worker_threads` needs `flavor = \"multi_thread\"`",
             ),
+            (
+                "seeds = 0",
+                "`seeds` cannot be `0`: expected a whole number from 1 on",
+            ),
+            ("seeds = 9", "`seeds` is an argument of `test` only"),
         ] {
             assert_eq!(error(Kind::Main, arguments, "async fn f() {}"), expected);
         }
+        for (arguments, expected) in [
+            (
+                "seeds = 9, flavor = \"multi_thread\"",
+                "`seeds` needs a runtime of one thread",
+            ),
+            (
+                "seeds = 9, start_paused = false",
+                "`seeds` needs a paused clock",
+            ),
+            (
+                "seeds = 9, name = \"workers\"",
+                "`name` cannot be given with `seeds`",
+            ),
+            (
+                "seeds = 9, worker_threads = 2",
+                "`worker_threads` needs `flavor = \"multi_thread\"`",
+            ),
+        ] {
+            assert_eq!(error(Kind::Test, arguments, "async fn f() {}"), expected);
+        }
+        assert_eq!(
+            error(Kind::Test, "seeds = 9", "async fn f(number: u32) {}"),
+            "a test with `seeds` cannot have parameters"
+        );
         assert_eq!(
             error(Kind::Main, "threads = 4", "async fn f() {}"),
             format!("there is no argument `threads`: expected {names}")

@@ -68,6 +68,10 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Takes the arguments of [`macro@main`], with the default `flavor = "current_thread"`. Can be combined with other test
 /// attributes (`#[should_panic]`, `#[ignore]`), but not with `#[test]`.
 ///
+/// `seeds = 1000` runs the test 1000 times, each time with another order of its tasks and a paused clock, as
+/// `pointsman::test_util::explore` does: a test that fails in rare orders then fails each time, and says how to repeat that
+/// order. This needs the feature `test-util`.
+///
 /// # Examples
 /// ```
 /// #[pointsman::test]

@@ -21,12 +21,17 @@ pub(crate) enum Work {
 struct Thread {
     work: Cell<Work>,
     random: Cell<u32>,
+    /// The state of a second generator, which chooses the order of tasks. 0: the order is not explored.
+    #[cfg(feature = "test-util")]
+    exploration: Cell<u64>,
 }
 
 thread_value! {
     static THREAD: Thread = Thread {
         work: Cell::new(Work::None),
         random: Cell::new(0),
+        #[cfg(feature = "test-util")]
+        exploration: Cell::new(0),
     };
 }
 
@@ -57,8 +62,12 @@ pub(crate) fn thread_number() -> usize {
         .unwrap_or(0)
 }
 
-/// A pseudo-random number below `limit` (xorshift), or 0 if `limit` is 0.
+/// A pseudo-random number below `limit` (xorshift), or 0 if there is none.
 pub(crate) fn random_below(limit: u32) -> u32 {
+    // Without a choice, no number is taken from the sequence: how often a lone worker searches is a matter of chance.
+    if limit <= 1 {
+        return 0;
+    }
     let number = THREAD
         .try_with(|thread| {
             let mut random = thread.random.get();
@@ -77,6 +86,54 @@ pub(crate) fn random_below(limit: u32) -> u32 {
         })
         .unwrap_or(0);
     ((u64::from(number) * u64::from(limit)) >> 32) as u32
+}
+
+/// Restores the random numbers of this thread when it is dropped.
+pub(crate) struct SeedGuard {
+    random: u32,
+    #[cfg(feature = "test-util")]
+    exploration: u64,
+}
+
+/// Makes the random numbers of this thread depend on `seed` until the guard is dropped, and the order of its tasks on
+/// `exploration`, if that is not 0.
+pub(crate) fn seed_random(seed: u64, #[cfg(feature = "test-util")] exploration: u64) -> SeedGuard {
+    THREAD.with(|thread| SeedGuard {
+        random: thread.random.replace(((seed >> 32) as u32).max(1)),
+        #[cfg(feature = "test-util")]
+        exploration: thread.exploration.replace(exploration),
+    })
+}
+
+impl Drop for SeedGuard {
+    fn drop(&mut self) {
+        let _ = THREAD.try_with(|thread| {
+            thread.random.set(self.random);
+            #[cfg(feature = "test-util")]
+            thread.exploration.set(self.exploration);
+        });
+    }
+}
+
+/// Whether this thread runs tasks in an order that is explored.
+#[cfg(feature = "test-util")]
+#[inline(always)]
+pub(crate) fn explores() -> bool {
+    THREAD
+        .try_with(|thread| thread.exploration.get() != 0)
+        .unwrap_or(false)
+}
+
+/// A pseudo-random number below `limit` for the exploration of orders. `limit` is not 0.
+#[cfg(feature = "test-util")]
+pub(crate) fn explore_below(limit: usize) -> usize {
+    let number = THREAD.with(|thread| {
+        // Splitmix64, without the state that means that nothing is explored.
+        let state = thread.exploration.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        thread.exploration.set(state.max(1));
+        crate::runtime::mix(state)
+    });
+    (number % limit as u64) as usize
 }
 
 #[cfg(all(test, not(loom)))]

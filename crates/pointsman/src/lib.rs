@@ -44,6 +44,8 @@ pub mod signal;
 mod signal;
 pub mod sync;
 pub mod task;
+#[cfg(feature = "test-util")]
+pub mod test_util;
 pub mod time;
 mod wake_batch;
 

@@ -22,4 +22,6 @@ mod guides {
     mod home {}
     #[doc = include_str!("../../../docs/runtime.md")]
     mod runtime {}
+    #[doc = include_str!("../../../docs/how-to/deterministic-tests.md")]
+    mod deterministic_tests {}
 }

@@ -3,8 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::random::RngSeed;
+
 /// A hook that a runtime's threads call.
 pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
+
+/// How a runtime of [`explore`](crate::test_util::explore) differs from others. It also panics when no task can run any
+/// more.
+#[cfg(feature = "test-util")]
+#[derive(Clone, Copy)]
+pub(super) struct Exploration {
+    /// Whether tasks run in an order that depends on the seed.
+    pub(super) changes_order: bool,
+}
 
 #[derive(Clone)]
 pub(super) struct Config {
@@ -18,6 +29,9 @@ pub(super) struct Config {
     /// Whether a [`LocalRuntime`](super::LocalRuntime) owns the runtime.
     pub(super) is_local: bool,
     pub(super) event_interval: u32,
+    pub(super) rng_seed: Option<RngSeed>,
+    #[cfg(feature = "test-util")]
+    pub(super) exploration: Option<Exploration>,
     pub(super) on_thread_start: Option<Callback>,
     pub(super) on_thread_stop: Option<Callback>,
     pub(super) on_thread_park: Option<Callback>,
@@ -35,6 +49,9 @@ impl Default for Config {
             name: None,
             is_local: false,
             event_interval: 61,
+            rng_seed: None,
+            #[cfg(feature = "test-util")]
+            exploration: None,
             on_thread_start: None,
             on_thread_stop: None,
             on_thread_park: None,

@@ -215,6 +215,7 @@ impl Handle {
              If you are in an async function, use `.await` on the future instead of blocking on it."
         );
         let _current = context::set_current(&self.shared);
+        let _seeded = self.shared.seed_block_on();
         // Not moved any further, since the future may be large.
         let future = pin!(future);
         if !is_worker {

@@ -17,6 +17,7 @@ mod counter;
 mod error;
 mod id;
 mod inject;
+mod random;
 
 mod blocking;
 pub(crate) mod driver;
@@ -40,6 +41,9 @@ pub use handle::{EnterGuard, Handle, RuntimeFlavor};
 pub use id::Id;
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
+pub use random::RngSeed;
+#[cfg(feature = "test-util")]
+pub(crate) use random::mix;
 pub use runtime::Runtime;
 
 /// Returns the index, from 0, of the worker that runs on this thread. In a current-thread runtime it is 0 for the thread

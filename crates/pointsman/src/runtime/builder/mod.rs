@@ -7,9 +7,12 @@ use std::fmt;
 use std::io;
 
 use super::config::Config;
+#[cfg(feature = "test-util")]
+use super::config::Exploration;
 #[cfg(feature = "reactor")]
 use super::driver::Reactor;
 use super::local::{LocalOptions, LocalRuntime};
+use super::random::{RngSeed, Seeds};
 use super::runtime::Runtime;
 #[cfg(feature = "reactor")]
 use super::scheduler::Alarm;
@@ -32,6 +35,7 @@ pub struct Builder {
     worker_threads: Option<usize>,
     enable_time: bool,
     start_paused: bool,
+    seeds: Option<Seeds>,
     #[cfg(feature = "reactor")]
     enable_io: bool,
     #[cfg(feature = "reactor")]
@@ -48,6 +52,7 @@ impl Builder {
             worker_threads: None,
             enable_time: false,
             start_paused: false,
+            seeds: None,
             #[cfg(feature = "reactor")]
             enable_io: false,
             #[cfg(feature = "reactor")]
@@ -287,6 +292,45 @@ impl Builder {
         self
     }
 
+    /// Sets the seed of the random numbers that the runtime uses, in the branches of [`select!`](crate::select) and in the
+    /// search for work. Default: random.
+    ///
+    /// A current-thread runtime is then deterministic if nothing outside of it is involved: with a
+    /// [paused clock](Self::start_paused), without I/O, [`spawn_blocking`](crate::task::spawn_blocking) and other threads,
+    /// the same program polls the same tasks in the same order each time, and `select!` and
+    /// [`JoinSet`](crate::task::JoinSet) give the same results. The seed does not change the order of ready tasks, which is
+    /// first in, first out; with the feature `test-util`, `pointsman::test_util::explore` runs a test in many orders.
+    ///
+    /// Each `block_on` begins a sequence of random numbers of its own, and so does each worker of a multi-thread runtime,
+    /// whose threads run tasks in an order that no seed determines. The runtimes that one builder builds differ. The
+    /// sequences may change between versions of this crate.
+    ///
+    /// ```
+    /// # use pointsman::runtime::{Builder, RngSeed};
+    /// let first_branch = || {
+    ///     let seed = RngSeed::from_bytes(b"seed");
+    ///     let runtime = Builder::new_current_thread().rng_seed(seed).build().unwrap();
+    ///     runtime.block_on(async {
+    ///         pointsman::select! {
+    ///             () = async {} => 1,
+    ///             () = async {} => 2,
+    ///         }
+    ///     })
+    /// };
+    /// assert_eq!(first_branch(), first_branch());
+    /// ```
+    pub fn rng_seed(&mut self, seed: RngSeed) -> &mut Self {
+        self.seeds = Some(Seeds::new(&seed));
+        self
+    }
+
+    /// For [`explore`](crate::test_util::explore).
+    #[cfg(feature = "test-util")]
+    pub(crate) fn explore(&mut self, changes_order: bool) -> &mut Self {
+        self.config.exploration = Some(Exploration { changes_order });
+        self
+    }
+
     /// Builds the runtime. The builder can be used again.
     ///
     /// # Errors
@@ -311,6 +355,7 @@ impl Builder {
             time::CANNOT_PAUSE
         );
         let mut config = self.config.clone();
+        config.rng_seed = self.seeds.as_ref().map(Seeds::next);
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {
                 Some(threads) => threads,

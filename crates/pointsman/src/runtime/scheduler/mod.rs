@@ -26,6 +26,8 @@ mod block_on;
 mod blockers;
 pub(in crate::runtime) mod context;
 mod current_thread;
+#[cfg(feature = "test-util")]
+mod explore;
 mod handoff;
 mod idle;
 #[cfg(all(test, loom))]
@@ -58,6 +60,8 @@ use super::config::Config;
 use super::driver::{Driver, Reactor};
 use super::id::Id;
 use super::inject::Inject;
+use super::random::{RngSeed, Seeds};
+use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
@@ -77,6 +81,8 @@ pub(crate) struct Shared {
     /// The lock of the slot of a current-thread runtime.
     only_slot: OnlySlotLock,
     inject: Inject,
+    /// The seeds of its threads' random numbers, if the builder has one.
+    seeds: Option<Seeds>,
     idle: Idle,
     watchdog: Watchdog,
     blockers: Blockers,
@@ -126,6 +132,7 @@ impl Shared {
             id,
             blocking: Pool::new(&config),
             slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
+            seeds: config.rng_seed.as_ref().map(Seeds::new),
             config,
             only_slot: OnlySlotLock::new(),
             inject: Inject::new(),
@@ -178,6 +185,31 @@ impl Shared {
     #[cfg(feature = "reactor")]
     pub(super) fn reactor(&self) -> Option<&Arc<Reactor>> {
         self.driver.reactor()
+    }
+
+    // --- random numbers ---
+
+    /// Seeds the random numbers of a thread that blocks on a future, until the guard is dropped.
+    pub(super) fn seed_block_on(&self) -> Option<SeedGuard> {
+        self.seeds.as_ref().map(|seeds| self.seed(&seeds.next()))
+    }
+
+    /// Seeds the random numbers of a worker thread, until the guard is dropped.
+    fn seed_worker(&self, slot: &Slot) -> Option<SeedGuard> {
+        let seeds = self.seeds.as_ref()?;
+        Some(self.seed(&seeds.of_worker(slot.index)))
+    }
+
+    fn seed(&self, seed: &RngSeed) -> SeedGuard {
+        let number = seed.number();
+        seed_random(
+            number,
+            #[cfg(feature = "test-util")]
+            match self.config.exploration {
+                Some(exploration) if exploration.changes_order => number.max(1),
+                _ => 0,
+            },
+        )
     }
 
     // --- spawning ---

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::blockers::BLOCKED;
+#[cfg(feature = "test-util")]
+use super::explore::Explorer;
 use super::policy::Pace;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
@@ -35,6 +37,9 @@ pub(super) struct Worker<'a> {
     round: usize,
     /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
+    /// Chooses the order of tasks, unless that is first in, first out.
+    #[cfg(feature = "test-util")]
+    pub(super) explorer: Option<Explorer>,
 }
 
 /// What a worker does next, after a search or without one.
@@ -46,7 +51,7 @@ pub(super) enum Next {
 
 /// Why a worker has stopped running tasks for a moment.
 #[derive(PartialEq, Eq)]
-enum Paused {
+pub(super) enum Paused {
     Quantum,
     Yielded,
     Idle,
@@ -70,6 +75,8 @@ impl<'a> Worker<'a> {
             yielded: 0,
             round: 0,
             awaits_jobs: false,
+            #[cfg(feature = "test-util")]
+            explorer: crate::context::explores().then(Explorer::new),
         }
     }
 
@@ -110,6 +117,10 @@ impl<'a> Worker<'a> {
                 }
                 Paused::Idle => {
                     self.left = 0;
+                    #[cfg(feature = "test-util")]
+                    if self.shared.config.exploration.is_some() {
+                        self.fail_if_deadlocked();
+                    }
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
@@ -123,6 +134,10 @@ impl<'a> Worker<'a> {
     }
 
     fn run_quantum(&mut self) -> Paused {
+        #[cfg(feature = "test-util")]
+        if self.explorer.is_some() {
+            return self.run_explored();
+        }
         let max = match self.shared.is_current_thread() {
             true => self.left,
             false => self.shared.config.event_interval,
@@ -233,7 +248,7 @@ impl<'a> Worker<'a> {
         elapsed
     }
 
-    fn pop(&self) -> Option<Notified> {
+    pub(super) fn pop(&self) -> Option<Notified> {
         if self.shared.is_current_thread() {
             // SAFETY: this thread holds the only slot, so it owns the queue, and there is no other worker to steal from it.
             unsafe { self.slot.queue.pop_alone() }
@@ -275,6 +290,7 @@ impl Shared {
         let parker = ThreadParker::current();
         let _current = context::set_current(self);
         let held = context::hold(slot);
+        let _seeded = self.seed_worker(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);
         });

@@ -232,6 +232,11 @@ impl Driver {
         batch.wake_all();
     }
 
+    #[cfg(feature = "test-util")]
+    pub(crate) fn has_timers(&self) -> bool {
+        self.update_next() != NEVER
+    }
+
     pub(crate) fn is_paused(&self) -> bool {
         self.clock.is_paused()
     }

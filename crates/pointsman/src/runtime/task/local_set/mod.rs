@@ -177,11 +177,11 @@ impl LocalSet {
         for turn in 0..self.max_polls {
             let mut entry = None;
             if turn % REMOTE_INTERVAL != REMOTE_INTERVAL - 1 {
-                entry = own.queue.borrow_mut().pop_front();
+                entry = own.next();
             }
             if entry.is_none() {
                 self.fetch();
-                entry = own.queue.borrow_mut().pop_front();
+                entry = own.next();
             }
             let Some(entry) = entry else {
                 // SAFETY: a `LocalSet` does not leave its thread, which owns the arena.

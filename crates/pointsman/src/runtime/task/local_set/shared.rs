@@ -12,6 +12,8 @@ use std::task::Waker;
 
 use super::super::super::id::Id;
 use super::super::super::scheduler::context::with_current;
+#[cfg(feature = "test-util")]
+use crate::context;
 use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
@@ -37,6 +39,19 @@ pub(super) struct Own {
     pub(super) alive: Cell<usize>,
     pub(super) is_open: Cell<bool>,
     pub(super) arena: Cell<Option<NonNull<Arena<Arc<LocalShared>>>>>,
+}
+
+impl Own {
+    /// Takes the task that runs next.
+    pub(super) fn next(&self) -> Option<Notified> {
+        let mut queue = self.queue.borrow_mut();
+        #[cfg(feature = "test-util")]
+        if context::explores() && !queue.is_empty() {
+            let chosen = context::explore_below(queue.len());
+            return queue.remove(chosen);
+        }
+        queue.pop_front()
+    }
 }
 
 // SAFETY: all fields but `own` are `Send`. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
