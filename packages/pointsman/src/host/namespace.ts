@@ -6,7 +6,7 @@
 
 import { apply } from '../shared/protocol/apply.js';
 import { type Batch, type Message, processOf, type Reply } from '../shared/protocol/protocol.js';
-import { emptyState, type State } from '../shared/protocol/state.js';
+import { emptyState, RequestQueues, type State } from '../shared/protocol/state.js';
 import { parse, stringify } from './json.js';
 import { type Identity, isDead } from './processes.js';
 
@@ -29,6 +29,8 @@ export class Namespace {
   #state: State = emptyState();
   #clients = new Map<string, Identity>();
   readonly #run: string;
+  #requests: State['requests'] | undefined;
+  #queues!: RequestQueues;
   readonly #lostAt: LostAt;
 
   constructor(run: string, lostAt: LostAt, snapshot?: string) {
@@ -88,11 +90,21 @@ export class Namespace {
     this.#apply(batch as Batch, now, send);
   }
 
+  /** Queues are kept while a request waits: to build those of 10,000 requests takes 2 ms. */
+  #queuesOf(requests: State['requests']): RequestQueues {
+    if (requests !== this.#requests || requests.size === 0) {
+      this.#requests = requests;
+      this.#queues = new RequestQueues(requests);
+    }
+    return this.#queues;
+  }
+
   #apply(batch: Batch, now: number, send: Send): Reply {
     return apply(this.#state, batch, {
       now,
       uptime: this.#lostAt === undefined ? Number.POSITIVE_INFINITY : (now - this.#lostAt) / 1000,
       run: this.#run,
+      queues: (requests) => this.#queuesOf(requests),
       // Sessions whose connection has ended ask again when they are back, so none is missed.
       announce: () => 0,
       // A client that is not connected now may come back. One that has died is `gone` before anything is sent to it.

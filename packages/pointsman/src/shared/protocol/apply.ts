@@ -65,7 +65,7 @@ class BatchExecution {
       this.#clock = { ...state.clock };
       this.#advance(now);
     }
-    this.#queues = RequestQueues.of(state.requests);
+    this.#queues = world.queues?.(state.requests) ?? new RequestQueues(state.requests);
   }
 
   /**

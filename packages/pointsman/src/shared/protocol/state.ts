@@ -60,6 +60,8 @@ export interface World {
   readonly uptime: number;
   /** The run of the server. Read only if the state is, or seems to be, from another run. */
   readonly run: string | undefined;
+  /** Returns the queues of an earlier batch on the same requests. Without it, they are built anew. */
+  queues?(requests: Map<string, Request>): RequestQueues;
   /** Sends a message to all holders of the namespace; returns how many connections received it. */
   announce(message: Message): number;
   /** Sends a signed message to the process of a session; returns how many connections received it. */
@@ -71,24 +73,13 @@ type Kind = 'key' | 'condition';
 /**
  * The queues of the keys and conditions of a namespace.
  *
- * They are built on first use, because most batches need none, and kept for the next batch on the same state. A request
- * that has left is dropped when it is the first.
+ * They are built on first use, because most batches need none. A request that has left is dropped when it is the first.
  */
 export class RequestQueues {
-  static readonly #kept = new WeakMap<Map<string, Request>, RequestQueues>();
-
-  static of(requests: Map<string, Request>): RequestQueues {
-    const kept = RequestQueues.#kept.get(requests);
-    if (kept !== undefined && requests.size > 0) return kept;
-    const queues = new RequestQueues(requests);
-    RequestQueues.#kept.set(requests, queues);
-    return queues;
-  }
-
   readonly #requests: Map<string, Request>;
   #queues: Record<Kind, Map<string, { id: string; request: Request }[]>> | undefined;
 
-  private constructor(requests: Map<string, Request>) {
+  constructor(requests: Map<string, Request>) {
     this.#requests = requests;
   }
 
