@@ -14,6 +14,8 @@ import { type Server, type ServerOptions, startServer } from '../servers/server.
 import { connect, type Library, type User } from './clients.js';
 
 export const handlers = ['script', 'pure'] as const;
+/** And the store of one machine. */
+export const storeHandlers = [...handlers, 'host'] as const;
 export const modes = ['local', 'strict'] as const;
 /** Every combination of handler and mode. */
 export const everyWay = handlers.flatMap((handler) => modes.map((mode) => ({ handler, mode })));
