@@ -203,6 +203,8 @@ export class HostConnection {
     this.#connecting = this.#attempts().then(
       () => {
         this.#connecting = undefined;
+        // The connection may have been lost at once.
+        this.#connect();
       },
       (error) => {
         this.#connecting = undefined;
@@ -296,14 +298,17 @@ export class HostConnection {
     });
   }
 
+  /** An earlier transport may still deliver answers, which are not those of the requests of the current one. */
   #events(transport: Transport): TransportEvents {
     return {
       answered: (reply, refusal) => {
+        if (this.#transport !== transport) return;
         const pending = this.#pending.shift();
         if (refusal === undefined) pending?.resolve(reply);
         else pending?.reject(new StoreError(refusal));
       },
       message: (name, text) => {
+        if (this.#transport !== transport) return;
         for (const observer of this.#channels.get(name)?.observers ?? []) observer.receive(text);
       },
       down: () => {
@@ -356,7 +361,7 @@ export class HostConnection {
     const wasBusy = now - this.#watchedAt > this.#patience;
     this.#watchedAt = now;
     const [first] = this.#pending;
-    if (wasBusy || first === undefined || this.#suspecting) return;
+    if (wasBusy || first === undefined || this.#suspecting || this.#server !== undefined) return;
     if (now - Math.max(first.at, this.#provenAt) < this.#patience) return;
     this.#suspecting = true;
     void this.#isSilent().then((silent) => {
