@@ -9,6 +9,7 @@ import { build } from 'esbuild';
 import * as pointsman from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
+import * as host from 'pointsman/host';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
 import * as shared from 'pointsman/shared';
@@ -20,6 +21,7 @@ const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
 const sharedBudget = 28_330;
+const hostBudget = 15_410;
 const redisBudget = 30_580;
 const mutexOnRedisBudget = 39_360;
 
@@ -124,6 +126,13 @@ test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () =>
   const sizes = `${minified} B minified, ${compressed} B gzip of ${redisBudget} B`;
   console.log(`pointsman/redis: ${sizes}`);
   expect(compressed).toBeLessThanOrEqual(redisBudget);
+});
+
+test(`the entry pointsman/host takes at most ${hostBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(host), 'pointsman/host');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${hostBudget} B`;
+  console.log(`pointsman/host: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(hostBudget);
 });
 
 test(`the entry pointsman/diagnostics takes at most ${diagnosticsBudget} bytes`, async () => {
