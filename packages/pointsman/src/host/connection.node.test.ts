@@ -23,7 +23,7 @@ test('answers that an earlier transport delivers late are not those of the curre
     secret: 's',
     operations: [operation],
   });
-  // So many that the server is still busy with them when the next connection is up.
+  // The server is still busy with them when the next connection is up.
   const lost = Array.from({ length: 1_000 }, () =>
     connection.exchange(batch({ name: 'reserve', tokens: 1 })).catch((error) => error.name),
   );
