@@ -22,7 +22,7 @@ const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
 const sharedBudget = 12_440;
 const redisBudget = 23_650;
-const httpBudget = 1_690;
+const httpBudget = 1_670;
 const mutexOnRedisBudget = 32_250;
 
 /** Of each export that is no error class, alone. So a class does not pay for the features of another. */
