@@ -94,7 +94,10 @@ export class PureHandler extends ServerHandler {
     const [stateKey, indexKey] = this.keys;
     const begun = performance.now();
     const limiterKeys = new Map(
-      limitersOf(batch.operations).map((limiter) => [limiter, limiterKeyOf(this.base, limiter)]),
+      [...limitersOf(batch.operations).keys()].map((limiter) => [
+        limiter,
+        limiterKeyOf(this.base, limiter),
+      ]),
     );
     const [, first, texts, time, life, flat, whole] = await Promise.all([
       this.call('WATCH', ...this.keys, ...limiterKeys.values()),

@@ -25,7 +25,7 @@ export class ScriptHandler extends ServerHandler {
 
   exchange(batch: Batch): Promise<Reply> {
     const limiters = limitersOf(batch.operations);
-    const head = limiters.length === 0 ? this.#head : this.#headOf(limiters);
+    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
     const words = encodeBatch(batch, limiters);
     return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
       (reply) => decodeReply(reply, batch.operations),

@@ -4,7 +4,7 @@ import type { RateLog, StartsState } from '../../shared/protocol/starts.js';
 import { parse, rateWord } from '../../shared/protocol/wire.js';
 
 const headPattern = /^(\d+) (\d+) (\d+) (\d+)$/;
-const logPattern = /^=(\S*) (\d+) (\d+) ([wb]) (\d+\.\d\d) (\d+) ((?:\d{31})*)$/;
+const logPattern = /^=(\S*) (\d+) (\d+) ([wb]) (\d+) (\d+) ((?:\d{31})*)$/;
 
 /** Reads a state. It has not expired, because the server still has it. */
 export function loadStarts(text: string): StartsState {
@@ -24,7 +24,7 @@ export function loadStarts(text: string): StartsState {
       per: Number(per),
       limit: Number(limit),
       isBucket: kind === 'b',
-      edge: Number(edge),
+      edge: Number(edge) / 4,
       total: Number(total),
       times: each.map((entry) => Number(entry.slice(0, 16))),
       weights: each.map((entry) => Number(entry.slice(16))),
@@ -40,7 +40,7 @@ export function storeStarts({ seen, offset, last, until, logs }: StartsState): s
       return `${time}`.padStart(16, '0') + weight.padStart(15, '0');
     });
     const kind = isBucket ? 'b' : 'w';
-    const head = `${rateWord(name)} ${per} ${limit} ${kind} ${edge.toFixed(2)} ${total}`;
+    const head = `${rateWord(name)} ${per} ${limit} ${kind} ${edge * 4} ${total}`;
     return `${head} ${entries.join('')}`;
   });
   return [`${seen} ${offset} ${last} ${until}`, ...lines].join('\n');

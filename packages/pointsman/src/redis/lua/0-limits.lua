@@ -2,7 +2,7 @@
 -- string of its own, which expires when nothing in it counts any more. Times are microseconds:
 --
 --   "<seen> <offset> <last> <until>", then for each rate a line
---   "=<name> <per> <limit> <w or b> <edge> <total> <entries>", an entry being 16 digits of a time and 15 of a weight
+--   "=<name> <per> <limit> <w or b> <edge> <total> <entries>", an entry being 16 digits of a time and 15 of a weight; the edge is in quarters
 --
 -- Invariants:
 -- - Only batches with limiters define these functions. A batch that has nothing else reads and writes nothing else.
@@ -22,6 +22,14 @@ if #KEYS > 2 then
   -- The states of all keys of the batch.
   local texts = redis.call('MGET', unpack(KEYS, 3))
 
+  local function set_entries(log, entries)
+    log.size = #entries / ENTRY
+    if log.size > 0 then
+      log.last, log.weight = sub(entries, -ENTRY, -16) + 0, sub(entries, -15) + 0
+    end
+    log.entries = sub(entries, 1, -ENTRY - 1)
+  end
+
   -- A log keeps its last entry apart, which most starts change: its text has the others.
   local function read(index)
     local state = states[index]
@@ -32,19 +40,27 @@ if #KEYS > 2 then
     states[index] = state
     local text = texts[index]
     if text then
-      local seen, offset, last, until_, rest = match(text, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
-      state.seen, state.offset, state.last, state.until_ = seen + 0, offset + 0, last + 0, until_ + 0
-      state.stored = true
-      local line = '\n(=%S*) (%d+) (%d+) ([wb]) (%d+%.%d%d) (%d+) (%d*)'
-      for name, per, limit, kind, edge, total, entries in string.gmatch(rest, line) do
-        local log = { name = name, per = per + 0, limit = limit + 0, kind = kind, edge = edge + 0, total = total + 0 }
-        log.size = #entries / ENTRY
-        if log.size > 0 then
-          log.last, log.weight = sub(entries, -ENTRY, -16) + 0, sub(entries, -15) + 0
-        end
-        log.entries = sub(entries, 1, -ENTRY - 1)
+      local line = '(=%S*) (%d+) (%d+) ([wb]) (%d+) (%d+) (%d*)'
+      local function put(name, per, limit, kind, edge, total, entries)
+        local log = { name = name, per = per + 0, limit = limit + 0, kind = kind, edge = edge / 4, total = total + 0 }
+        set_entries(log, entries)
         state.logs[#state.logs + 1] = log
       end
+      -- Most keys have one rate.
+      local seen, offset, last, until_, name, per, limit, kind, edge, total, entries, rest =
+        match(text, '^(%d+) (%d+) (%d+) (%d+)\n' .. line .. '(.*)$')
+      if not seen then
+        seen, offset, last, until_ = match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+      else
+        put(name, per, limit, kind, edge, total, entries)
+        if rest ~= '' then
+          for n, p, l, k, e, t, x in string.gmatch(rest, '\n' .. line) do
+            put(n, p, l, k, e, t, x)
+          end
+        end
+      end
+      state.seen, state.offset, state.last, state.until_ = seen + 0, offset + 0, last + 0, until_ + 0
+      state.stored = true
     end
     state.time = max(micros + state.offset, state.seen)
     return state
@@ -59,15 +75,7 @@ if #KEYS > 2 then
   end
 
   local function text_of(log)
-    return log.size > 0 and log.entries .. format('%016.0f%015.0f', log.last, log.weight) or ''
-  end
-
-  local function set_entries(log, entries)
-    log.size = #entries / ENTRY
-    if log.size > 0 then
-      log.last, log.weight = sub(entries, -ENTRY, -16) + 0, sub(entries, -15) + 0
-    end
-    log.entries = sub(entries, 1, -ENTRY - 1)
+    return log.size > 0 and log.entries .. format('%016d%015d', log.last, log.weight) or ''
   end
 
   local function clear_at(log)
@@ -105,18 +113,18 @@ if #KEYS > 2 then
       end
       state.logs = kept
     end
-    local text = format('%.0f %.0f %.0f %.0f', time, time - micros, state.last, state.until_)
+    local text = format('%d %d %d %d', time, time - micros, state.last, state.until_)
     for _, log in ipairs(state.logs) do
       if log.kind == 'w' then
         forget(log, max(time, state.last - log.per) - log.per)
       end
       clear = max(clear, clear_at(log))
-      local numbers = '\n%s %.0f %.0f %s %.2f %.0f %s'
-      text = text .. format(numbers, log.name, log.per, log.limit, log.kind, log.edge, log.total, text_of(log))
+      local numbers = '\n%s %d %d %s %d %d %s'
+      text = text .. format(numbers, log.name, log.per, log.limit, log.kind, log.edge * 4, log.total, text_of(log))
     end
     local life = ceil(clear - time)
     if life > 0 then
-      redis.call('SET', key, text, 'PX', format('%.0f', ceil(life / 1000)))
+      redis.call('SET', key, text, 'PX', format('%d', ceil(life / 1000)))
     elseif state.stored then
       redis.call('DEL', key)
     end
@@ -178,7 +186,7 @@ if #KEYS > 2 then
     end
     local after = min(before + weight, MAX_WEIGHT)
     log.total = log.total + after - before
-    local entry = format('%016.0f%015.0f', at, after)
+    local entry = format('%016d%015d', at, after)
     set_entries(log, sub(entries, 1, ENTRY * (i - 1)) .. entry .. sub(entries, ENTRY * rest + 1))
   end
 
@@ -197,7 +205,7 @@ if #KEYS > 2 then
           local entries, before = text_of(log), weight_of(log, i)
           local left = max(0, before - weight)
           log.total = log.total - (before - left)
-          local entry = left > 0 and format('%016.0f%015.0f', time, left) or ''
+          local entry = left > 0 and format('%016d%015d', time, left) or ''
           set_entries(log, sub(entries, 1, ENTRY * (i - 1)) .. entry .. sub(entries, ENTRY * i + 1))
         end
         return
@@ -307,8 +315,12 @@ if #KEYS > 2 then
     local words, numbers = limits.argument(), {}
     local part = { rates = parse_rates(limits.argument()), numbers = numbers }
     local index, moment, rest = match(words, moments and '^(%d+) (%d+) ?(.*)$' or '^(%d+)() (.*)$')
-    for number in string.gmatch(rest, '%S+') do
-      numbers[#numbers + 1] = number + 0
+    if #part.rates == 1 then
+      numbers[1] = rest + 0
+    else
+      for number in string.gmatch(rest, '%S+') do
+        numbers[#numbers + 1] = number + 0
+      end
     end
     part.index, part.moment, part.state = index + 0, moment, read(index + 0)
     part.logs = logs_of(part.state, part.rates)
@@ -384,7 +396,7 @@ if #KEYS > 2 then
         if delay > AHEAD then
           delayed[part.index] = true
         end
-        at = at .. format('%.0f,', counted)
+        at = at .. format('%d,', counted)
       end
       if taken < count then
         for _, part in ipairs(parts) do
@@ -399,12 +411,12 @@ if #KEYS > 2 then
       local ahead = max(state.last, state.until_) > state.time
       for i, rate in ipairs(part.rates) do
         local log = part.logs[i]
-        remaining = remaining .. format('%.0f,', ahead and 0 or remaining_of(log, rate, state.time))
-        reset = reset .. format('%.0f,', max(0, ceil(max(clear_at(log), state.until_) - state.time)))
+        remaining = remaining .. format('%d,', ahead and 0 or remaining_of(log, rate, state.time))
+        reset = reset .. format('%d,', max(0, ceil(max(clear_at(log), state.until_) - state.time)))
       end
     end
     delay = delay < math.huge and delay or -1
-    local numbers = 'start %d %.0f %d %.0f %d %s %s %s'
+    local numbers = 'start %d %d %d %d %d %s %s %s'
     return format(numbers, granted and 1 or 0, delay, taken, next, by, at, remaining, reset)
   end
 

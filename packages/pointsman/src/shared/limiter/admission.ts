@@ -4,7 +4,7 @@
  *
  * - A start costs one trip. A request that has to wait has its moment, and the time until then costs nothing.
  * - While the first request waits for long, those behind it stay here, so that another key can have its turn and a
- *   request that gives up costs nobody anything.
+ *   request that gives up delays no other.
  * - With a lease, requests of weight 1 start without a trip.
  */
 
@@ -19,9 +19,11 @@ import type { BaseStore } from '../store.js';
 import { Decisions, type Question } from './decisions.js';
 import { Fallback } from './fallback.js';
 import { Gate, Lane } from './lanes.js';
-import { changesOf, type SharedRates } from './limits.js';
+import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
-import { SharedPermit } from './permit.js';
+import type { SharedPermit } from './permit.js';
+import { Permits } from './permits.js';
+import { Polls, type Verdict } from './polls.js';
 import type { SharedRequest } from './request.js';
 
 /** Milliseconds. */
@@ -34,18 +36,6 @@ interface Terms {
   readonly deadline: number;
   readonly whenUnavailable: WhenUnavailable;
 }
-
-export type Decision = StartResult | StoreError;
-
-export interface Verdict {
-  readonly decision: Decision;
-  readonly groups: readonly StartGroup[];
-  /** The place among equal questions, of which the first `count` were granted. */
-  readonly index: number;
-}
-
-/** The number of equal questions that are asked as one. */
-const MAX_POLL = 1_000;
 
 export class SharedAdmission {
   readonly stats = {
@@ -62,7 +52,9 @@ export class SharedAdmission {
   readonly #terms: Terms;
   readonly #activity: Activity;
   readonly #decisions: Decisions;
-  readonly #fallback: Fallback;
+  readonly #polls: Polls;
+  readonly permits: Permits;
+  readonly fallback: Fallback;
   readonly #lanes = new Map<string | undefined, Lane>();
   /** Lanes with waiting requests, in the order of their turns. */
   readonly #turns = new Set<Lane>();
@@ -73,8 +65,6 @@ export class SharedAdmission {
   /** Of all requests, if they share rates. */
   readonly #gate = new Gate();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The questions that are not sent yet. */
-  readonly #polls = new Map<string, ((verdict: Verdict) => void)[]>();
   #orders = 0;
   #isScheduled = false;
 
@@ -90,26 +80,23 @@ export class SharedAdmission {
     this.#terms = terms;
     this.#activity = activity;
     this.#decisions = new Decisions(store, label, terms.deadline, this.stats);
-    this.#fallback = new Fallback(rates);
-  }
-
-  get fallback(): Fallback {
-    return this.#fallback;
+    this.#polls = new Polls(rates, this.#decisions, this.stats);
+    this.permits = new Permits(rates, this.#decisions, activity, this.stats);
+    this.fallback = new Fallback(rates);
   }
 
   // --- requests ---
+
+  /** Returns a permit of weight 1 if a lease has one and no request waits for it. */
+  startLeased(key: string | undefined): SharedPermit | undefined {
+    const lane = this.#lanes.get(key);
+    return lane?.lease !== undefined && lane.waiting === 0 ? this.#takeLeased(lane) : undefined;
+  }
 
   /** Returns the promise of a permit. The weight has been checked. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
     return new Promise((resolve) => {
       const lane = this.#laneOf(key);
-      if (lane.lease !== undefined && lane.waiting === 0 && weight === 1) {
-        const permit = this.#takeLeased(lane);
-        if (permit !== undefined) {
-          resolve(permit);
-          return;
-        }
-      }
       if (this.#activity.waiting >= this.#terms.maxWaiting) {
         this.stats.dropped++;
         this.#tidy(lane);
@@ -148,54 +135,10 @@ export class SharedAdmission {
     });
   }
 
-  /**
-   * Asks the store at once, past the requests that wait here, which have the store's next moments. Equal questions of one
-   * tick are one.
-   */
+  /** Asks the store at once, past the requests that wait here, which have the store's next moments. */
   decide(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
-    return new Promise((resolve) => {
-      const name = typeof weight === 'number' ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
-      const poll = name === undefined ? undefined : this.#polls.get(name);
-      if (poll !== undefined && poll.length < MAX_POLL) {
-        poll.push(resolve);
-        return;
-      }
-      const resolves = [resolve];
-      if (name !== undefined) this.#polls.set(name, resolves);
-      const groups = this.#rates.groupsOf(key, weight);
-      const make = (): StartRequest => {
-        if (name !== undefined && this.#polls.get(name) === resolves) this.#polls.delete(name);
-        return { groups, within: 0, count: look ? 1 : resolves.length, time: 0, look };
-      };
-      const end = (decision: Decision): void => {
-        if (name !== undefined && this.#polls.get(name) === resolves) this.#polls.delete(name);
-        for (const [i, resolve] of resolves.entries()) resolve({ decision, groups, index: i });
-      };
-      this.#attend();
-      this.#decisions.ask(make, {
-        decided: end,
-        undecided: (error) => {
-          this.stats.undecided += resolves.length;
-          end(error);
-        },
-      });
-    });
-  }
-
-  /** Makes the permit of a start that the store has granted, or that needs no grant. */
-  start(groups: readonly StartGroup[], at: readonly number[], weight: Weight): SharedPermit {
-    this.stats.started++;
-    this.#activity.count(0, 1);
-    let settled = weight;
-    const end = (): void => {
-      this.stats.finished++;
-      this.#activity.count(0, -1);
-    };
-    return new SharedPermit(end, (actual) => {
-      this.#rates.checkActual(actual);
-      if (at.length > 0) this.#settle(groups, at, settled, actual);
-      settled = actual;
-    });
+    this.#attend();
+    return this.#polls.ask(key, weight, look);
   }
 
   async penalize(ms: number, key: string | undefined): Promise<void> {
@@ -210,7 +153,7 @@ export class SharedAdmission {
   /** The limits have changed. */
   changed(): void {
     for (const lane of this.#lanes.values()) this.#askAgain(lane);
-    this.#fallback.changed();
+    this.fallback.changed();
   }
 
   rejectAll(reason: unknown): void {
@@ -227,7 +170,7 @@ export class SharedAdmission {
       clearTimeout(lane.timer);
       this.#endLease(lane);
     }
-    this.#fallback.close(reason);
+    this.fallback.close(reason);
     await this.#decisions.close();
   }
 
@@ -393,6 +336,7 @@ export class SharedAdmission {
         this.#served(lane);
       },
     });
+    question.askers = requests.length;
     for (const request of requests) {
       request.state = 'asked';
       request.gate = gate;
@@ -499,7 +443,7 @@ export class SharedAdmission {
     request.state = 'over';
     request.stop?.();
     // Counts as active before it no longer counts as waiting, so that the limiter never appears idle.
-    const permit = this.start(request.groups, request.at, request.weight);
+    const permit = this.permits.make(request.groups, request.at, request.weight);
     this.#activity.count(-1, 0);
     request.resolve(permit);
   }
@@ -520,6 +464,12 @@ export class SharedAdmission {
     } else if (state === 'asked') {
       this.#answered(request);
       request.state = 'over';
+      const { question } = request;
+      // The question is not sent if no request waits for the answer; what it has been granted is given back.
+      if (question !== undefined && --question.askers === 0) {
+        this.#decisions.drop(question);
+        if (request.weight === 1) lane.isLeasing = false;
+      }
     } else if (state === 'timed') {
       this.#untime(request);
       // The next request may have an earlier moment now.
@@ -554,7 +504,7 @@ export class SharedAdmission {
     // With a timeout of 0 nothing else ends the wait.
     const timeout = expires < Infinity ? Math.max(0, expires - performance.now()) : undefined;
     try {
-      const release = await this.#fallback.start(key, weight, {
+      const release = await this.fallback.start(key, weight, {
         signal: controller.signal,
         timeout,
       });
@@ -581,11 +531,11 @@ export class SharedAdmission {
 
   #attend(): void {
     if (this.#terms.whenUnavailable !== 'share') return;
-    const start = this.#fallback.attend();
+    const start = this.fallback.attend();
     if (start === undefined) return;
     this.#decisions.ask(() => start, {
-      decided: ({ remaining }) => this.#fallback.counted(remaining[0] as number),
-      undecided: () => this.#fallback.missed(),
+      decided: ({ remaining }) => this.fallback.counted(remaining[0] as number),
+      undecided: () => this.fallback.missed(),
     });
   }
 
@@ -612,7 +562,7 @@ export class SharedAdmission {
       return undefined;
     }
     lease.left--;
-    const permit = this.start(lease.groups, lease.at, 1);
+    const permit = this.permits.make(lease.groups, lease.at, 1);
     if (lease.left === 0) this.#endLease(lane);
     return permit;
   }
@@ -640,23 +590,5 @@ export class SharedAdmission {
     if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
     if (lane.waiting > 0) this.#serve(lane);
     else this.#tidy(lane);
-  }
-
-  // --- corrections ---
-
-  #settle(
-    groups: readonly StartGroup[],
-    at: readonly number[],
-    before: Weight,
-    actual: Weight,
-  ): void {
-    const differences = changesOf(groups, before, actual);
-    const more = differences.map((weights) => weights.map((weight) => Math.max(weight, 0)));
-    const less = differences.map((weights) => weights.map((weight) => Math.max(-weight, 0)));
-    const by = (weights: readonly (readonly number[])[]) =>
-      groups.map((group, i) => ({ ...group, weights: weights[i] as readonly number[] }));
-    const isSome = (weights: readonly (readonly number[])[]) => weights.flat().some(Boolean);
-    if (isSome(less)) this.#decisions.giveBack(by(less), at);
-    if (isSome(more)) this.#decisions.add(by(more));
   }
 }

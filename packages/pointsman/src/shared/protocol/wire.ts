@@ -30,9 +30,11 @@ import type { StartGroup, StartRate } from './starts.js';
 const flag = (set: boolean): string => (set ? '1' : '0');
 
 /** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
-function argumentsOf(operation: Operation, limiters: readonly string[]): readonly string[] {
-  // The limiters are keys of the script, which are numbered from 1 on.
-  const indexOf = (limiter: string): number => limiters.indexOf(limiter) + 1;
+function argumentsOf(
+  operation: Operation,
+  limiters: ReadonlyMap<string, number>,
+): readonly string[] {
+  const indexOf = (limiter: string): number => limiters.get(limiter) as number;
   switch (operation.name) {
     case 'start': {
       const { within, count, time, look, groups } = operation;
@@ -115,15 +117,18 @@ function ratesText(rates: readonly StartRate[]): string {
   return text;
 }
 
-/** Returns the names of the limiters that operations use, which are keys of their own on the server. */
-export function limitersOf(operations: readonly Operation[]): readonly string[] {
-  const limiters = new Set<string>();
+/** Returns the limiters that operations use, which are keys of their own on the server, numbered from 1 on. */
+export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
+  const limiters = new Map<string, number>();
+  const add = (limiter: string): void => {
+    if (!limiters.has(limiter)) limiters.set(limiter, limiters.size + 1);
+  };
   for (const operation of operations) {
     const { groups = none, limiter } = operation as { groups?: StartGroup[]; limiter?: string };
-    for (const group of groups) limiters.add(group.limiter);
-    if (limiter !== undefined) limiters.add(limiter);
+    for (const group of groups) add(group.limiter);
+    if (limiter !== undefined) add(limiter);
   }
-  return [...limiters];
+  return limiters;
 }
 
 const none: readonly StartGroup[] = [];

@@ -1,0 +1,72 @@
+/** Questions that do not wait: equal ones of one tick are one question to the store. */
+
+import type { Weight } from '../../sync/limiter/rules.js';
+import type { StoreError } from '../errors.js';
+import type { StartGroup, StartRequest, StartResult } from '../protocol/starts.js';
+import type { Decisions } from './decisions.js';
+import type { SharedRates } from './limits.js';
+
+export interface Verdict {
+  readonly decision: StartResult | StoreError;
+  readonly groups: readonly StartGroup[];
+  /** The place among equal questions, of which the first `count` were granted. */
+  readonly index: number;
+}
+
+type Resolve = (verdict: Verdict) => void;
+
+/** The number of equal questions that are asked as one. */
+const MAX_EQUAL = 1_000;
+
+export class Polls {
+  readonly #rates: SharedRates;
+  readonly #decisions: Decisions;
+  readonly #stats: { undecided: number };
+  /** The questions that are not sent yet. */
+  readonly #unsent = new Map<string, Resolve[]>();
+
+  constructor(rates: SharedRates, decisions: Decisions, stats: { undecided: number }) {
+    this.#rates = rates;
+    this.#decisions = decisions;
+    this.#stats = stats;
+  }
+
+  /** Asks whether a request starts now, or with `look`, whether it could. */
+  ask(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
+    return new Promise((resolve) => {
+      const name = typeof weight === 'number' ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
+      const equal = name === undefined ? undefined : this.#unsent.get(name);
+      if (equal !== undefined && equal.length < MAX_EQUAL) equal.push(resolve);
+      else this.#ask(key, weight, look, name, [resolve]);
+    });
+  }
+
+  #ask(
+    key: string | undefined,
+    weight: Weight,
+    look: boolean,
+    name: string | undefined,
+    resolves: Resolve[],
+  ): void {
+    const groups = this.#rates.groupsOf(key, weight);
+    const sent = (): void => {
+      if (name !== undefined && this.#unsent.get(name) === resolves) this.#unsent.delete(name);
+    };
+    const make = (): StartRequest => {
+      sent();
+      return { groups, within: 0, count: look ? 1 : resolves.length, time: 0, look };
+    };
+    const end = (decision: StartResult | StoreError): void => {
+      sent();
+      for (const [index, resolve] of resolves.entries()) resolve({ decision, groups, index });
+    };
+    if (name !== undefined) this.#unsent.set(name, resolves);
+    this.#decisions.ask(make, {
+      decided: end,
+      undecided: (error) => {
+        this.#stats.undecided += resolves.length;
+        end(error);
+      },
+    });
+  }
+}
