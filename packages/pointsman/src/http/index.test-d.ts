@@ -33,6 +33,9 @@ test('a Fetch handler keeps its parameters', () => {
   expectTypeOf(limited).toEqualTypeOf<
     (request: Request, env: { db: string }) => Promise<Response>
   >();
+  const app = new Hono<{ Bindings: { db: string } }>();
+  const whole = rateLimitFetch(limiter, app.fetch, { key: ({ headers }) => headers.get('a') });
+  expectTypeOf(whole).toBeCallableWith(new Request('http://localhost/'), { db: 'a' });
   // @ts-expect-error a Fetch handler has no default key
   rateLimitFetch(limiter, handler, {});
   // @ts-expect-error a key is a string
