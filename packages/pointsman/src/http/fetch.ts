@@ -2,10 +2,21 @@
 import { checkFunction } from '../sync/errors.js';
 import { checkArguments, type HttpKey, type HttpLimiter, judge } from './verdict.js';
 
+/** A function from a `Request`, and further parameters of the platform, to a `Response`. */
+export type FetchHandler = {
+  // A method, so that the request may be the framework's own, such as Next's.
+  // biome-ignore lint/suspicious/noExplicitAny: the parameters are those of the platform
+  fetch(request: Request, ...rest: any[]): Response | PromiseLike<Response>;
+}['fetch'];
+
+/** The parameters of a handler, at least a request. */
+export type FetchParameters<H extends FetchHandler> =
+  Parameters<H> extends [] ? [request: Request] : Parameters<H>;
+
 /** Options for {@link rateLimitFetch}. */
-export interface FetchLimitOptions<R extends Request, A extends readonly unknown[]> {
-  /** Returns the key of a request, for example the user's id, from the arguments of the handler. */
-  readonly key: (request: R, ...rest: A) => HttpKey | PromiseLike<HttpKey>;
+export interface FetchLimitOptions<H extends FetchHandler> {
+  /** Returns the key of a request, for example the user's id, from the parameters of the handler. */
+  readonly key: (...parameters: FetchParameters<H>) => HttpKey | PromiseLike<HttpKey>;
 }
 
 /**
@@ -45,18 +56,21 @@ export interface FetchLimitOptions<R extends Request, A extends readonly unknown
  *
  * @throws {TypeError} if an argument is invalid.
  */
-export function rateLimitFetch<R extends Request, A extends readonly unknown[]>(
+export function rateLimitFetch<H extends FetchHandler>(
   limiter: HttpLimiter,
-  handler: (request: R, ...rest: A) => Response | PromiseLike<Response>,
-  options: FetchLimitOptions<R, A>,
-): (request: R, ...rest: A) => Promise<Response> {
+  handler: H,
+  options: FetchLimitOptions<H>,
+): (...parameters: FetchParameters<H>) => Promise<Response> {
   checkFunction('handler', handler);
   const { key } = options;
   checkArguments(limiter, options, key);
-  return async (request, ...rest) => {
-    const { fields, refusal } = await judge(limiter, await key(request, ...rest));
+  return async (...parameters) => {
+    const { fields, refusal } = await judge(limiter, await key(...parameters));
     const response = refusal && new Response(refusal.body, refusal);
-    return withFields(response ?? (await handler(request, ...rest)), fields);
+    return withFields(
+      response ?? (await handler(...(parameters as Parameters<FetchHandler>))),
+      fields,
+    );
   };
 }
 
