@@ -386,9 +386,13 @@ export class SharedLimiter {
     const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
     let isOver = false;
     // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
-    void this.#admission.decide(undefined, 1, true).then(({ decision }) => {
-      if (decision instanceof StoreError && !isOver) controller.abort(decision);
-    });
+    this.#admission.decide(undefined, 1, true).then(
+      ({ decision }) => {
+        if (decision instanceof StoreError && !isOver) controller.abort(decision);
+      },
+      // Closing ends the wait for the concurrency, too.
+      () => {},
+    );
     try {
       const given = { signal: controller.signal, timeout };
       const release = await this.#slots.take(key, weight, given, wait);
