@@ -23,6 +23,7 @@ const entries = {
   shared: 'shared/index',
   redis: 'redis/index',
   host: 'host/index',
+  http: 'http/index',
 };
 const forNode = {
   'bridge.node': 'bridge/index.node',

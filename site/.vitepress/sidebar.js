@@ -68,6 +68,7 @@ const groups = {
     api('pointsman/shared'),
     api('pointsman/redis'),
     api('pointsman/host'),
+    api('pointsman/http'),
     api('pointsman/diagnostics'),
   ],
   Rust: [

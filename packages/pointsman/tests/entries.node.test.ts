@@ -6,6 +6,7 @@ import * as task from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
 import * as host from 'pointsman/host';
+import * as http from 'pointsman/http';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
 import * as shared from 'pointsman/shared';
@@ -19,6 +20,7 @@ test('a name exported by several entries is the same object', () => {
     shared,
     redis,
     host,
+    http,
     diagnostics,
   ];
   const met = new Map<string, unknown>();
