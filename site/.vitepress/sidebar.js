@@ -40,6 +40,7 @@ const groups = {
     page('Locks across processes', 'docs/shared/locks.md'),
     page('Leader election', 'docs/shared/leader.md'),
     page('Redis and Valkey', 'docs/redis.md'),
+    page('One host, no server', 'docs/host.md'),
     page('Find deadlocks', 'docs/diagnostics.md'),
   ],
   'How-to': [
@@ -70,6 +71,7 @@ const groups = {
     api('pointsman/bridge'),
     api('pointsman/shared'),
     api('pointsman/redis'),
+    api('pointsman/host'),
     api('pointsman/http'),
     api('pointsman/diagnostics'),
   ],

@@ -1,18 +1,22 @@
 /** Rate limiting for functions from a `Request` to a `Response`, and for Hono. */
 import { checkFunction } from '../sync/errors.js';
-import {
-  checkArguments,
-  type HttpKey,
-  type HttpLimiter,
-  judge,
-  REFUSED,
-  type Verdict,
-} from './verdict.js';
+import { checkArguments, type HttpKey, type HttpLimiter, judge } from './verdict.js';
+
+/** A function from a `Request`, and further parameters of the platform, to a `Response`. */
+export type FetchHandler = {
+  // A method, so that the request may be the framework's own, such as Next's.
+  // biome-ignore lint/suspicious/noExplicitAny: the parameters are those of the platform
+  fetch(request: Request, ...rest: any[]): Response | PromiseLike<Response>;
+}['fetch'];
+
+/** The parameters of a handler, at least a request. */
+export type FetchParameters<H extends FetchHandler> =
+  Parameters<H> extends [] ? [request: Request] : Parameters<H>;
 
 /** Options for {@link rateLimitFetch}. */
-export interface FetchLimitOptions<R extends Request, A extends readonly unknown[]> {
-  /** Returns the key of a request, for example the user's id, from the arguments of the handler. */
-  readonly key: (request: R, ...rest: A) => HttpKey | PromiseLike<HttpKey>;
+export interface FetchLimitOptions<H extends FetchHandler> {
+  /** Returns the key of a request, for example the user's id, from the parameters of the handler. */
+  readonly key: (...parameters: FetchParameters<H>) => HttpKey | PromiseLike<HttpKey>;
 }
 
 /**
@@ -52,32 +56,36 @@ export interface FetchLimitOptions<R extends Request, A extends readonly unknown
  *
  * @throws {TypeError} if an argument is invalid.
  */
-export function rateLimitFetch<R extends Request, A extends readonly unknown[]>(
+export function rateLimitFetch<H extends FetchHandler>(
   limiter: HttpLimiter,
-  handler: (request: R, ...rest: A) => Response | PromiseLike<Response>,
-  options: FetchLimitOptions<R, A>,
-): (request: R, ...rest: A) => Promise<Response> {
+  handler: H,
+  options: FetchLimitOptions<H>,
+): (...parameters: FetchParameters<H>) => Promise<Response> {
   checkFunction('handler', handler);
   const { key } = options;
   checkArguments(limiter, options, key);
-  return async (request, ...rest) => {
-    const verdict = await judge(limiter, await key(request, ...rest));
-    const given = refusalOf(verdict) ?? (await handler(request, ...rest));
-    // An error, or an upgrade to a WebSocket: it cannot be copied.
-    if (given.status < 200) return given;
-    // The fields of a response may be immutable, and a response without a body may be used again.
-    const response = new Response(given.body, given);
-    for (const [name, value] of verdict.fields) response.headers.append(name, value);
-    return response;
+  return async (...parameters) => {
+    const { fields, refusal } = await judge(limiter, await key(...parameters));
+    const response = refusal && new Response(refusal.body, refusal);
+    return withFields(
+      response ?? (await handler(...(parameters as Parameters<FetchHandler>))),
+      fields,
+    );
   };
 }
 
-const refusalOf = ({ refusal }: Verdict): Response | undefined =>
-  refusal && new Response(refusal.body, { status: REFUSED, headers: refusal.headers });
+function withFields(given: Response, fields: readonly (readonly [string, string])[]): Response {
+  // An error, or an upgrade to a WebSocket: it cannot be copied.
+  if (given.status < 200) return given;
+  // The fields of a response may be immutable, and a response without a body may be used again.
+  const response = new Response(given.body, given);
+  for (const [name, value] of fields) response.headers.append(name, value);
+  return response;
+}
 
 /** What {@link rateLimitHono} needs of Hono's `Context`. */
 export interface HonoContext {
-  readonly req: { readonly raw: Request; header(name: string): string | undefined };
+  readonly req: { header(name: string): string | undefined };
   readonly res: Response;
   header(name: string, value: string, options: { append: boolean }): void;
 }
@@ -126,14 +134,10 @@ export function rateLimitHono<C extends HonoContext>(
   const { key } = options;
   checkArguments(limiter, options, key);
   return async (context, next) => {
-    const verdict = await judge(limiter, await key(context));
-    const refused = refusalOf(verdict);
-    if (refused !== undefined) {
-      for (const [name, value] of verdict.fields) refused.headers.append(name, value);
-      return refused;
-    }
+    const { fields, refusal } = await judge(limiter, await key(context));
+    if (refusal !== undefined) return withFields(new Response(refusal.body, refusal), fields);
     await next();
     if (context.res.status < 200) return;
-    for (const [name, value] of verdict.fields) context.header(name, value, { append: true });
+    for (const [name, value] of fields) context.header(name, value, { append: true });
   };
 }

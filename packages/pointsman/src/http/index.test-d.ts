@@ -33,6 +33,24 @@ test('a Fetch handler keeps its parameters', () => {
   expectTypeOf(limited).toEqualTypeOf<
     (request: Request, env: { db: string }) => Promise<Response>
   >();
+  const app = new Hono<{ Bindings: { db: string } }>();
+  const whole = rateLimitFetch(limiter, app.fetch, { key: ({ headers }) => headers.get('a') });
+  expectTypeOf(whole).toBeCallableWith(new Request('http://localhost/'), { db: 'a' });
+  const byHeader = rateLimitFetch(limiter, handler, { key: ({ headers }) => headers.get('a') });
+  expectTypeOf(byHeader).toEqualTypeOf(limited);
+  interface OwnRequest extends Request {
+    readonly ownUrl: URL;
+  }
+  const own = rateLimitFetch(limiter, async (_: OwnRequest) => new Response(), {
+    key: ({ ownUrl }) => ownUrl.hostname,
+  });
+  expectTypeOf(own).parameters.toEqualTypeOf<[_: OwnRequest]>();
+  const plain = rateLimitFetch(limiter, (request) => new Response(request.url), {
+    key: (request) => request.headers.get('a'),
+  });
+  expectTypeOf(plain).toBeCallableWith(new Request('http://localhost/'));
+  // @ts-expect-error a handler returns a response
+  rateLimitFetch(limiter, () => 'hello', { key: () => 'a' });
   // @ts-expect-error a Fetch handler has no default key
   rateLimitFetch(limiter, handler, {});
   // @ts-expect-error a key is a string

@@ -8,7 +8,9 @@
 
 export { addressKey } from './address.js';
 export {
+  type FetchHandler,
   type FetchLimitOptions,
+  type FetchParameters,
   type HonoContext,
   type HonoLimitOptions,
   rateLimitFetch,

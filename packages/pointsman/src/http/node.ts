@@ -5,7 +5,7 @@
  * unless the application trusts a proxy; then the framework reads `X-Forwarded-For`.
  */
 import { addressKey } from './address.js';
-import { checkArguments, type HttpKey, type HttpLimiter, judge, REFUSED } from './verdict.js';
+import { checkArguments, type HttpKey, type HttpLimiter, judge } from './verdict.js';
 
 /** What {@link rateLimitExpress} and {@link rateLimitFastify} need of a request. */
 export interface ServerRequest {
@@ -82,7 +82,7 @@ export function rateLimitExpress<R extends ServerRequest>(
     const { fields, refusal } = await judge(limiter, await key(request));
     for (const [name, value] of fields) response.appendHeader(name, value);
     if (refusal === undefined) return next();
-    response.statusCode = REFUSED;
+    response.statusCode = refusal.status;
     for (const [name, value] of Object.entries(refusal.headers)) response.setHeader(name, value);
     response.end(refusal.body);
   };
@@ -92,6 +92,7 @@ export function rateLimitExpress<R extends ServerRequest>(
 export interface FastifyReply {
   code(status: number): unknown;
   header(name: string, value: string): unknown;
+  headers(values: Readonly<Record<string, string>>): unknown;
   getHeader(name: string): unknown;
   send(body: string): unknown;
 }
@@ -138,8 +139,8 @@ export function rateLimitFastify<R extends ServerRequest>(
       reply.header(name, others === undefined ? value : `${others}, ${value}`);
     }
     if (refusal === undefined) return;
-    reply.code(REFUSED);
-    for (const [name, value] of Object.entries(refusal.headers)) reply.header(name, value);
+    reply.code(refusal.status);
+    reply.headers(refusal.headers);
     reply.send(refusal.body);
     // Tells Fastify that the response is sent.
     return reply;

@@ -30,15 +30,18 @@ export interface HttpLimiter {
 /** A key, at most 1000 characters. All requests with none, or with an empty one, share one. */
 export type HttpKey = string | null | undefined;
 
-export interface Verdict {
-  /** These are appended, because each of several limiters on one request adds its own. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  readonly refusal:
-    | { readonly headers: Readonly<Record<string, string>>; readonly body: string }
-    | undefined;
+/** The response to a refused request. */
+interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-export const REFUSED = 429;
+interface Verdict {
+  /** These are appended, because each of several limiters on one request adds its own. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly refusal: Refusal | undefined;
+}
 
 const seconds = (ms: number): number => Math.ceil(ms / 1000);
 
@@ -68,21 +71,19 @@ export async function judge(limiter: HttpLimiter, key: HttpKey): Promise<Verdict
     // `Retry-After` must not be earlier than a `t`, and says all about a rate that does not refuse.
     return remaining > 0 ? item : `${item};t=${seconds(Math.min(reset, retryAfter))}`;
   });
-  const fields: [string, string][] =
-    shown.length === 0
-      ? []
-      : [
-          ['RateLimit-Policy', policies.join(', ')],
-          ['RateLimit', limits.join(', ')],
-        ];
+  const all = { 'RateLimit-Policy': policies, RateLimit: limits };
+  // A field must not be empty.
+  const used = Object.entries(all).filter(([, items]) => items.length > 0);
+  const fields = used.map(([name, items]) => [name, items.join(', ')] as const);
   if (allowed) return { fields, refusal: undefined };
+  const status = 429;
   const body = JSON.stringify({
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
     title: 'Too many requests',
-    status: REFUSED,
+    status,
     'violated-policies': shown.filter(({ remaining }) => remaining < 1).map(({ name }) => name),
   });
   const headers: Record<string, string> = { 'Content-Type': 'application/problem+json' };
   if (retryAfter < Infinity) headers['Retry-After'] = `${Math.max(1, seconds(retryAfter))}`;
-  return { fields, refusal: { headers, body } };
+  return { fields, refusal: { status, headers, body } };
 }

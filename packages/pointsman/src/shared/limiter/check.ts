@@ -1,4 +1,4 @@
-/** The result of `SharedLimiter.check`, read from the store's answer. */
+/** What a limiter says of a request that does not wait. */
 
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
@@ -33,41 +33,32 @@ export interface CheckResult {
   readonly rates: readonly RateState[];
 }
 
-/** Returns the result for the question at `index` among equal ones. `whole` names the group of all requests. */
-export function resultOf(
+/** Returns the decision for the question at `index` among equal ones. `whole` names the group of all requests. */
+export function checkResultOf(
   groups: readonly StartGroup[],
-  { granted, count, delay, next, remaining, reset }: StartResult,
+  { granted, count, delay, next, remaining: left, reset: until }: StartResult,
   index: number,
   weight: Weight,
   whole: string,
 ): CheckResult {
   const allowed = granted && index < Math.max(count, 1);
-  // Those behind have used theirs after it.
+  // The questions behind it have used theirs later.
   const later = allowed ? Math.max(0, count - 1 - index) : 0;
-  let i = 0;
-  const rates = groups.flatMap(({ limiter, rates }) =>
-    rates.map(({ name, limit, per, burst }): RateState => {
-      const left = (remaining[i] as number) + later * weighs(weight, name);
-      const all = (reset[i] as number) / 1000;
-      i++;
-      return {
+  const rates = groups
+    .flatMap(({ limiter, rates }) => rates.map((rate) => ({ ...rate, perKey: limiter !== whole })))
+    .map(
+      ({ name, perKey, limit, per, burst }, i): RateState => ({
         name,
-        perKey: limiter !== whole,
+        perKey,
         limit: burst || limit,
-        window: (burst ? (per * burst) / limit : per) / 1000,
-        remaining: left,
-        reset: all,
-      };
-    }),
-  );
-  const tightest = rates.reduce((least, rate) =>
-    rate.remaining < least.remaining ||
-    (rate.remaining === least.remaining && rate.reset > least.reset)
-      ? rate
-      : least,
-  );
+        window: (per * ((burst || limit) / limit)) / 1000,
+        remaining: (left[i] as number) + later * weighs(weight, name),
+        reset: (until[i] as number) / 1000,
+      }),
+    );
+  const [tightest] = [...rates].sort((a, b) => a.remaining - b.remaining || b.reset - a.reset);
+  const { limit, remaining, reset } = tightest as RateState;
   const wait = granted ? next : delay;
   const retryAfter = allowed ? 0 : wait < 0 ? Infinity : wait / 1000;
-  const { limit, remaining: left, reset: until } = tightest;
-  return { allowed, limit, remaining: left, reset: until, retryAfter, rates };
+  return { allowed, limit, remaining, reset, retryAfter, rates };
 }

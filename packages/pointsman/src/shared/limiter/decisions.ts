@@ -26,6 +26,8 @@ export interface Asker {
 export class Question {
   /** Whether the store's answer is no longer awaited. */
   isOver = false;
+  /** The number of requests that wait for the answer, if its asker counts them. */
+  askers = 1;
   readonly asker: Asker;
   readonly begun = performance.now();
   #start: Start | undefined;

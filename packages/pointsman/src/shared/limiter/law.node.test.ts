@@ -72,7 +72,7 @@ test('the processes of a lease that die leave nothing behind but the end of thei
     await Promise.all([dead.close(), other.close()]);
   });
   await dead.acquire();
-  // Whatever it leased and never gives back is free a window later.
+  // What it leased and never gives back is free a window later.
   const { retryAfter } = await other.check(undefined, { weight: 10 });
   expect(retryAfter).toBeLessThanOrEqual(1_000 + 1_000 / 128 + 1);
   await other.acquire({ weight: 10, timeout: 5_000 });

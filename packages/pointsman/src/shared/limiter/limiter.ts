@@ -12,7 +12,7 @@ import { StoreError } from '../errors.js';
 import { Activity } from '../metrics.js';
 import { type BaseStore, checkStore, type Store } from '../store.js';
 import { SharedAdmission } from './admission.js';
-import { type CheckResult, resultOf } from './check.js';
+import { type CheckResult, checkResultOf } from './check.js';
 import { SharedRates } from './limits.js';
 import {
   checkRequest,
@@ -160,6 +160,10 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 } = options;
     this.#check(options, tryNames, weight);
+    if (weight === 1 && !this.#rates.isConcurrent) {
+      const leased = this.#admission.startLeased(key);
+      if (leased !== undefined) return leased;
+    }
     const slots = await this.#take(key, weight, {}, false);
     if (slots === undefined) return undefined;
     if (slots instanceof StoreError) return this.#tryUndecided(slots, key, weight);
@@ -167,7 +171,8 @@ export class SharedLimiter {
     let permit: SharedPermit | undefined;
     try {
       if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
-      else if (index < decision.count) permit = this.#admission.start(groups, decision.at, weight);
+      else if (index < decision.count)
+        permit = this.#admission.permits.make(groups, decision.at, weight);
     } finally {
       this.#activity.count(-1, 0);
       if (permit === undefined) slots();
@@ -220,7 +225,7 @@ export class SharedLimiter {
       return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
     }
     const whole = this.#rates.nameOf(undefined, true);
-    const result = resultOf(groups, decision, look ? 0 : index, wanted, whole);
+    const result = checkResultOf(groups, decision, look ? 0 : index, wanted, whole);
     if (result.allowed && !look) {
       this.#admission.stats.started++;
       this.#admission.stats.finished++;
@@ -323,14 +328,26 @@ export class SharedLimiter {
     return this.shutdown();
   }
 
-  async #acquire(
+  /** Not an async function, which would be slower where a lease grants the permit. */
+  #acquire(
     options: SharedRunOptions,
     names: readonly string[],
     weight: Weight = options.weight ?? 1,
   ): Promise<SharedPermit> {
-    this.#check(options, names, weight);
+    try {
+      this.#check(options, names, weight);
+      const { key } = options;
+      if (this.#rates.isConcurrent) return this.#acquireSlots(options, weight);
+      const leased = weight === 1 ? this.#admission.startLeased(key) : undefined;
+      if (leased !== undefined) return Promise.resolve(leased);
+      return this.#admission.acquire(key, weight, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #acquireSlots(options: SharedRunOptions, weight: Weight): Promise<SharedPermit> {
     const { key, signal, timeout = Infinity } = options;
-    if (!this.#rates.isConcurrent) return this.#admission.acquire(key, weight, options);
     const expires = performance.now() + timeout;
     const slots = await this.#take(key, weight, { signal, timeout }, true);
     if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);
@@ -369,9 +386,13 @@ export class SharedLimiter {
     const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
     let isOver = false;
     // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
-    void this.#admission.decide(undefined, 1, true).then(({ decision }) => {
-      if (decision instanceof StoreError && !isOver) controller.abort(decision);
-    });
+    this.#admission.decide(undefined, 1, true).then(
+      ({ decision }) => {
+        if (decision instanceof StoreError && !isOver) controller.abort(decision);
+      },
+      // Closing ends the wait for the concurrency, too.
+      () => {},
+    );
     try {
       const given = { signal: controller.signal, timeout };
       const release = await this.#slots.take(key, weight, given, wait);
@@ -412,7 +433,7 @@ export class SharedLimiter {
         this.#activity.count(-1, 0);
       }
     }
-    const permit = this.#admission.start([], [], weight);
+    const permit = this.#admission.permits.make([], [], weight);
     permit._onRelease(release);
     return permit;
   }
@@ -427,7 +448,7 @@ export class SharedLimiter {
     let release: (() => void) | undefined = () => {};
     if (this.#whenUnavailable === 'share') release = this.#admission.fallback.tryStart(key, weight);
     if (release === undefined) return undefined;
-    const permit = this.#admission.start([], [], weight);
+    const permit = this.#admission.permits.make([], [], weight);
     permit._onRelease(release);
     return permit;
   }

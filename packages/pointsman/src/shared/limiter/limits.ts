@@ -7,7 +7,7 @@ import { checkOptions } from '../../sync/options.js';
 import type { StartGroup, StartRate } from '../protocol/starts.js';
 import { MAX_LIMIT, type SharedLimits, travelling } from './options.js';
 
-/** The part of the shortest window for which starts are taken ahead: so much less of the limit can be used. */
+/** Starts are taken ahead for this part of the shortest window; the same part of the limit can stay unused. */
 const LEASE_PART = 1 / 128;
 /** Milliseconds. */
 const MAX_LEASE = 1_000;
@@ -110,6 +110,8 @@ export class SharedRates {
 
   /** Throws unless a request of this weight can start. */
   check(weight: Weight): void {
+    // Every limit admits it.
+    if (weight === 1) return;
     this.#check(weight, 1, ({ limit, burst = limit }) => burst);
   }
 
@@ -132,11 +134,3 @@ export class SharedRates {
     }
   }
 }
-
-/** Returns by how much the weights of a start change in each group. */
-export const changesOf = (
-  groups: readonly StartGroup[],
-  before: Weight,
-  after: Weight,
-): readonly (readonly number[])[] =>
-  groups.map(({ rates }) => rates.map(({ name }) => weighs(after, name) - weighs(before, name)));

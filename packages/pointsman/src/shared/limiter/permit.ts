@@ -3,9 +3,20 @@
 import { dispose } from '../../sync/dispose.js';
 import { detached } from '../../sync/errors.js';
 import type { Weight } from '../../sync/limiter/rules.js';
+import type { StartGroup } from '../protocol/starts.js';
 
-/** Corrects what a start has used, once its real weight is known. */
-export type Settle = (actual: Weight) => void;
+/** What grants permits. */
+interface Issuer {
+  released(): void;
+  settle(start: Start, actual: Weight): void;
+}
+
+/** A start that the store has granted; without groups, one that needed no grant. */
+export interface Start {
+  readonly groups: readonly StartGroup[];
+  readonly at: readonly number[];
+  weight: Weight;
+}
 
 /**
  * A request that has started, as {@link SharedLimiter.acquire} grants it. Release it when the work has ended, by
@@ -13,27 +24,26 @@ export type Settle = (actual: Weight) => void;
  * only with time.
  */
 export class SharedPermit {
-  #end: (() => void) | undefined;
-  readonly #settle: Settle;
+  #issuer: Issuer | undefined;
+  readonly #granter: Issuer;
+  readonly #start: Start;
+  #onRelease: (() => void) | undefined;
 
   /** @internal */
-  constructor(end: () => void, settle: Settle) {
-    this.#end = end;
-    this.#settle = settle;
+  constructor(issuer: Issuer, start: Start) {
+    this.#issuer = issuer;
+    this.#granter = issuer;
+    this.#start = start;
   }
 
-  /** Calls another function when the permit is released. */
+  /** Calls a function when the permit is released. */
   _onRelease(release: () => void): void {
-    const end = this.#end;
-    this.#end = () => {
-      release();
-      end?.();
-    };
+    this.#onRelease = release;
   }
 
   /** Whether {@link release} has been called. */
   get released(): boolean {
-    return this.#end === undefined;
+    return this.#issuer === undefined;
   }
 
   /** Tells that the work has ended; a second call does nothing. It is bound, so it can be a callback. */
@@ -48,9 +58,11 @@ export class SharedPermit {
 
   /** @internal */
   _giveBack(): void {
-    const end = this.#end;
-    this.#end = undefined;
-    end?.();
+    const issuer = this.#issuer;
+    if (issuer === undefined) return;
+    this.#issuer = undefined;
+    this.#onRelease?.();
+    issuer.released();
   }
 
   /**
@@ -62,6 +74,6 @@ export class SharedPermit {
    */
   settle(actual: Weight): void {
     if (!(this instanceof SharedPermit)) throw detached('settle');
-    this.#settle(actual);
+    this.#granter.settle(this.#start, actual);
   }
 }

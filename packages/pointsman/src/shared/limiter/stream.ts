@@ -1,7 +1,7 @@
 /**
  * The operations of a limiter on their way to the store: those of one tick travel in one batch.
  *
- * It needs no session, so no heartbeat and no messages: a start belongs to nobody. The link is open from the first
+ * It needs no session, so no heartbeat and no messages: a start has no owner. The link is open from the first
  * operation until the limiter is closed.
  */
 

@@ -103,7 +103,7 @@ const rateSets: readonly (readonly StartRate[])[] = [
   [rate(200, 7 * SECOND), rate(3, 100_000, 5, 'burst'), rate(10_000, 20 * SECOND, 0, 'tokens')],
 ];
 
-describe('the law holds at the real starts, whatever the clock does', () => {
+describe('the law holds at the real starts, also if the clock goes back', () => {
   for (const [set, rates] of rateSets.entries()) {
     test(`rates ${set}`, () => {
       for (let seed = 1; seed <= 4; seed++) {

@@ -6,7 +6,7 @@
  * contains more than `burst + limit * t / per`.
  *
  * Invariants:
- * - The moments of one key's starts do not decrease. So whoever starts next needs only the log behind the last of them.
+ * - The moments of one key's starts do not decrease. So the next start needs only the log up to the last of them.
  * - A start is logged with its own moment or a later one, and everything in the log counts, also what lies ahead. A start
  *   of a lease is logged with the end of the lease.
  * - A log has at most about 200 entries: entries of one part of the window (a 64th) are one, with the time of the latest.

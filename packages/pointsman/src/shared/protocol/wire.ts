@@ -30,7 +30,10 @@ import type { StartGroup, StartRate } from './starts.js';
 const flag = (set: boolean): string => (set ? '1' : '0');
 
 /** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
-function argumentsOf(operation: Operation, limiters: ReadonlyMap<string, number>): readonly string[] {
+function argumentsOf(
+  operation: Operation,
+  limiters: ReadonlyMap<string, number>,
+): readonly string[] {
   const indexOf = (limiter: string): number => limiters.get(limiter) as number;
   switch (operation.name) {
     case 'start': {
