@@ -41,6 +41,7 @@ const expected = {
   'rate limit express': 'docs/how-to/web-server',
   'x-forwarded-for': 'docs/how-to/web-server',
   'trust proxy': 'docs/how-to/web-server',
+  'no server': 'docs/host',
   'leader election': 'docs/shared/leader',
   'redis lock': 'docs/redis',
   acl: 'docs/redis',

@@ -72,6 +72,7 @@ const groups = {
     api('pointsman/shared'),
     api('pointsman/redis'),
     api('pointsman/host'),
+    api('pointsman/host'),
     api('pointsman/http'),
     api('pointsman/diagnostics'),
   ],
