@@ -20,7 +20,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
-const sizeBudget = 185_000;
+const sizeBudget = 199_000;
 const filesBudget = 120;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
