@@ -16,14 +16,14 @@ import * as shared from 'pointsman/shared';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
-const entryBudget = 17_130;
+const entryBudget = 17_450;
 const bridgeBudget = 28_050;
 const poolBudget = 25_500;
 const diagnosticsBudget = 7_330;
-const sharedBudget = 12_440;
-const hostBudget = 12_940;
-const redisBudget = 23_670;
-const mutexOnRedisBudget = 32_270;
+const sharedBudget = 28_330;
+const hostBudget = 15_410;
+const redisBudget = 30_580;
+const mutexOnRedisBudget = 39_360;
 
 /** Of each export that is no error class, alone. So a class does not pay for the features of another. */
 const budgetsAlone: Readonly<Record<string, number>> = {
@@ -34,7 +34,7 @@ const budgetsAlone: Readonly<Record<string, number>> = {
   KeyedRwLock: 4_240,
   RwLock: 3_760,
   Condition: 4_925,
-  Limiter: 9_555,
+  Limiter: 9_890,
   Channel: 4_265,
   Broadcast: 3_955,
   Watch: 3_545,

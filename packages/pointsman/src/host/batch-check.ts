@@ -5,6 +5,7 @@
  */
 
 import type { Batch, Operation, Share } from '../shared/protocol/protocol.js';
+import type { StartGroup, StartRate } from '../shared/protocol/starts.js';
 
 type Check = (value: unknown) => boolean;
 
@@ -21,6 +22,29 @@ const isShare: Check = (value) => {
   const { weight, limit } = Object(value) as Partial<Share>;
   return isCount(weight) && weight !== 0 && isCount(limit);
 };
+
+const isNumber: Check = (value) => Number.isFinite(value);
+const isTime: Check = (value) => isNumber(value) && (value as number) >= 0;
+const areNumbers: Check = (value) => Array.isArray(value) && value.every(isNumber);
+
+const isRate: Check = (value) => {
+  const { name, limit, per, burst } = Object(value) as Partial<StartRate>;
+  return isText(name) && isCount(limit) && limit !== 0 && isTime(per) && isCount(burst);
+};
+
+const isGroup: Check = (value) => {
+  const { limiter, rates, weights } = Object(value) as Partial<StartGroup>;
+  return (
+    isText(limiter) &&
+    Array.isArray(rates) &&
+    rates.every(isRate) &&
+    Array.isArray(weights) &&
+    weights.length === rates.length &&
+    weights.every(isNumber)
+  );
+};
+const areGroups: Check = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every(isGroup);
 
 const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
   lock: {
@@ -43,13 +67,24 @@ const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
   renew: {},
   leave: { session: isSession },
   query: {},
+  start: {
+    groups: areGroups,
+    within: isNumber,
+    count: isCount,
+    time: isTime,
+    look: isFlag,
+  },
+  correct: { groups: areGroups, at: areNumbers },
+  penalize: { limiter: isText, time: isTime },
 };
 
+const STARTS: ReadonlySet<string> = new Set(['start', 'correct', 'penalize']);
+
 const batch: Readonly<Record<Exclude<keyof Batch, 'operations'>, Check>> = {
-  session: isSession,
+  session: (value) => value === '' || isSession(value),
   ttl: (value) => isCount(value) && (value as number) > 0,
   incarnation: isCount,
-  join: (value) => value === 'new' || value === 'must' || value === 'again',
+  join: (value) => typeof value === 'string' && ['new', 'must', 'again', 'none'].includes(value),
   time: (value) => value === undefined || isCount(value),
   run: (value) => value === undefined || isText(value),
   secret: isText,
@@ -74,6 +109,10 @@ const isOperation = (value: unknown): boolean => {
 
 export function isBatch(value: unknown): value is Batch {
   if (typeof value !== 'object' || value === null || !has(value, batch)) return false;
-  const { operations } = value as { operations: unknown };
-  return Array.isArray(operations) && operations.every(isOperation);
+  const { operations, session, join } = value as Batch;
+  if (!Array.isArray(operations) || !operations.every(isOperation)) return false;
+  // Starts need no session; everything else does.
+  return join === 'none'
+    ? session === '' && operations.every(({ name }) => STARTS.has(name))
+    : session !== '';
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../tests/redis/clients.js';
 import { modes, soon, useServer } from '../../tests/redis/scene.js';
+import { SharedLimiter } from '../shared/index.js';
 import { fencedSet } from './index.js';
 
 const guide = readFileSync(new URL('../../../../docs/redis.md', import.meta.url), 'utf8');
@@ -50,6 +51,11 @@ describe.each(libraries)('%s', (library) => {
       await Promise.all(
         [mutex, other].flatMap((each) => [1, 2, 3, 4].map((n) => each.run(`${n}`, () => {}))),
       );
+      const limits = { concurrency: 2, rate: { limit: 1, per: 100 } };
+      const limiter = new SharedLimiter(await scene.store(settings), 'api', limits);
+      await Promise.all([1, 2].map(() => limiter.run(() => {})));
+      await limiter.penalize(1);
+      await limiter.shutdown();
       const refused = await scene.server.command('ACL', 'LOG');
       const commands = (refused as string[][]).map((entry) => `${entry[5]} ${entry[7]}`);
       expect(commands.filter((entry) => !/client|hello|select/i.test(entry))).toEqual([]);

@@ -34,6 +34,7 @@ test('the entry has these values, and no others', () => {
     | 'LockLostError'
     | 'ReentrancyError'
     | 'StoreError'
+    | 'SharedLimiter'
     | 'SharedMutex'
     | 'SharedRwLock'
     | 'SharedSemaphore'

@@ -13,6 +13,17 @@ export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
 export { LockLostError, StoreError } from './errors.js';
 export { Leader } from './leader.js';
+export type { CheckResult } from './limiter/check.js';
+export { SharedLimiter, type SharedLimiterStats } from './limiter/limiter.js';
+export type {
+  SharedLimiterOptions,
+  SharedReserveOptions,
+  SharedRunOptions,
+  SharedStartOptions,
+  TrySharedOptions,
+  WhenUnavailable,
+} from './limiter/options.js';
+export type { SharedPermit } from './limiter/permit.js';
 export type { Durations, SharedMutexMetrics } from './metrics.js';
 export { SharedMutex } from './mutex.js';
 export type {

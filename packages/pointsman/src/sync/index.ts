@@ -31,6 +31,8 @@ export type {
   LimiterLimits,
   LimiterOptions,
   LimiterStats,
+  Reservation,
+  ReserveOptions,
   RunOptions,
   StartOptions,
   TryStartOptions,

@@ -9,13 +9,15 @@
 
 import { apply } from '../../shared/protocol/apply.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import type { World } from '../../shared/protocol/state.js';
-import { encodeMessage, mapOf, signMessage } from '../../shared/protocol/wire.js';
+import type { StartsState } from '../../shared/protocol/starts.js';
+import { emptyState, type World } from '../../shared/protocol/state.js';
+import { encodeMessage, limitersOf, mapOf, signMessage } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { Mutex } from '../../sync/mutex/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import { channelOf, type keysOf, runOf, ServerHandler, turnsOf } from './handler.js';
+import { channelOf, type keysOf, limiterKeyOf, runOf, ServerHandler, turnsOf } from './handler.js';
 import { load, type Stored, store } from './stored.js';
+import { loadStarts, storeStarts } from './stored-starts.js';
 import { WriterQueue } from './writer-queue.js';
 
 /** One transaction at a time per connection, because WATCH applies to all commands sent there. */
@@ -91,9 +93,16 @@ export class PureHandler extends ServerHandler {
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [stateKey, indexKey] = this.keys;
     const begun = performance.now();
-    const [, first, time, life, flat, whole] = await Promise.all([
-      this.call('WATCH', ...this.keys),
+    const limiterKeys = new Map(
+      [...limitersOf(batch.operations).keys()].map((limiter) => [
+        limiter,
+        limiterKeyOf(this.base, limiter),
+      ]),
+    );
+    const [, first, texts, time, life, flat, whole] = await Promise.all([
+      this.call('WATCH', ...this.keys, ...limiterKeys.values()),
       this.#writers.first(),
+      limiterKeys.size === 0 ? [] : this.call('MGET', ...limiterKeys.values()),
       this.call('TIME'),
       this.call('PTTL', stateKey),
       this.call('HGETALL', stateKey),
@@ -105,6 +114,18 @@ export class PureHandler extends ServerHandler {
     }
     const fields = mapOf(flat as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
+    const stored = new Map(
+      [...limiterKeys.keys()].map((limiter, i) => [limiter, (texts as unknown[])[i]]),
+    );
+    const changesOfLimiters = (limiters: ReadonlyMap<string, StartsState>): string[][] =>
+      [...limiterKeys].flatMap(([limiter, key]) => {
+        const before = stored.get(limiter);
+        const state = limiters.get(limiter);
+        if (state === undefined) return before === null ? [] : [['DEL', key]];
+        if (state.expires === Number.POSITIVE_INFINITY) return [];
+        const left = Math.ceil((state.expires - world.now) / 1000);
+        return [['SET', key, storeStarts(state), 'PX', `${left}`]];
+      });
     const clock = fields.get('')?.split(' ');
     const fresh = clock === undefined;
     const index = whole === null ? new Set<string>() : store(load(fields)).index;
@@ -120,7 +141,10 @@ export class PureHandler extends ServerHandler {
     // The number of listeners is queried when it matters, and the batch is then applied again.
     const listeners = new Map<string, number>();
     for (;;) {
-      const state = load(fields);
+      const state = batch.join === 'none' ? emptyState() : load(fields);
+      for (const [limiter, text] of stored) {
+        if (text !== null) state.limiters.set(limiter, loadStarts(text as string));
+      }
       const messages: [process: string, text: string][] = [];
       const unknown: string[] = [];
       const view: World = {
@@ -145,11 +169,18 @@ export class PureHandler extends ServerHandler {
           listeners.set(process, count);
         continue;
       }
+      const changes = changesOfLimiters(state.limiters);
+      if (batch.join === 'none') {
+        if (changes.length > 0) return this.#commit([...changes, ...this.#writers.end], reply);
+        await this.call('UNWATCH');
+        return reply;
+      }
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
       const committed = await this.#commit(
         [
           ...changesOf(this.keys, { fields, index }, store(state)),
+          ...changes,
           ...this.keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, text]) => [
             this.publish,

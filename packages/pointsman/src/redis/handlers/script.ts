@@ -7,28 +7,38 @@
  */
 
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import { decodeReply, encodeBatch } from '../../shared/protocol/wire.js';
+import { decodeReply, encodeBatch, limitersOf } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
-import { ServerHandler } from './handler.js';
+import { limiterKeyOf, ServerHandler } from './handler.js';
 
 export class ScriptHandler extends ServerHandler {
-  /** The arguments before those of the batch. */
+  /** The digest of the script. */
+  #digest = '';
+  /** The arguments before those of a batch without limiters. */
   #head: readonly string[] = [];
 
   async prepare(): Promise<void> {
-    const digest = String(await this.call('SCRIPT', 'LOAD', script));
-    const { keys, channelBase, publish } = this;
-    this.#head = [digest, `${keys.length}`, ...keys, channelBase, publish];
+    this.#digest = String(await this.call('SCRIPT', 'LOAD', script));
+    this.#head = this.#headOf([]);
   }
 
   exchange(batch: Batch): Promise<Reply> {
-    return this.connection.call(this.keys[0], 'EVALSHA', ...this.#head, ...encodeBatch(batch)).then(
+    const limiters = limitersOf(batch.operations);
+    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
+    const words = encodeBatch(batch, limiters);
+    return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
       (reply) => decodeReply(reply, batch.operations),
       (error) => {
         if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
         throw new ConnectionLostError('the server has forgotten the script', { cause: error });
       },
     );
+  }
+
+  #headOf(limiters: readonly string[]): readonly string[] {
+    const { channelBase, publish } = this;
+    const keys = [...this.keys, ...limiters.map((limiter) => limiterKeyOf(this.base, limiter))];
+    return [this.#digest, `${keys.length}`, ...keys, channelBase, publish];
   }
 }

@@ -19,8 +19,6 @@ for i = 5, alone and #ARGV or 0 do
   fields[i - 2] = 'lock:' .. ARGV[i]
 end
 local found = redis.call('HMGET', KEYS[1], unpack(fields))
-local server = redis.call('TIME')
-local micros = server[1] * 1000000 + server[2]
 local now = math.floor(micros / 1000)
 -- Whether the index is known to be complete.
 local whole = false

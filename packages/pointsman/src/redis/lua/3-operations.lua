@@ -18,7 +18,10 @@ local function list(size)
   return items
 end
 
-local operations = {}
+local operations = limits and limits.operations or {}
+if limits then
+  limits.argument = argument
+end
 
 -- Locks all of the keys for a request, or queues it; `share` is how it shares them, if it does.
 local function lock(id, keys, optional, tokens, wait, share)
@@ -251,6 +254,9 @@ while position <= #ARGV do
   results[#results + 1] = operations[name](words)
 end
 space.settle()
+if limits then
+  limits.store()
+end
 
 local ahead = math.max(0, space.token - space.micros) / 1000
 if space.ended and ahead == 0 and space.guard == 0 and not space.next_lease(0) then
@@ -266,7 +272,7 @@ else
   if renewing then
     -- The keys do not expire before the server's clock has passed the last token.
     local life = math.ceil(3 * ttl + ahead)
-    for _, key in ipairs(KEYS) do
+    for _, key in ipairs({ KEYS[1], KEYS[2] }) do
       if redis.call('PTTL', key) < life then
         redis.call('PEXPIRE', key, life)
       end

@@ -26,13 +26,39 @@ import {
   type Share,
   sessionOf,
 } from './protocol.js';
+import { Starts, sweepStarts } from './starts.js';
 import { type Clock, emptyState, RequestQueues, type State, type World } from './state.js';
 
 /** Returns the names in the order in which the Lua script finds them. */
 const sorted = (map: ReadonlyMap<string, unknown>): string[] => [...map.keys()].sort();
 
 export function apply(state: State, batch: Batch, world: World): Reply {
+  if (batch.join === 'none') return applyStarts(state, batch, world);
   return new BatchExecution(state, batch, world).reply();
+}
+
+function applyStarts({ limiters }: State, { operations }: Batch, { now }: World): Reply {
+  const starts = new Starts(limiters, now);
+  const results = operations.map((operation) => performStart(starts, operation));
+  starts.end();
+  sweepStarts(limiters, now);
+  return { name: 'done', left: 0, time: 0, results, grants: [] };
+}
+
+function performStart(starts: Starts, operation: Operation): Result {
+  switch (operation.name) {
+    case 'start':
+      return starts.start(operation);
+    case 'correct':
+      starts.correct(operation.groups, operation.at);
+      break;
+    case 'penalize':
+      starts.penalize(operation.limiter, operation.time);
+      break;
+    default:
+      throw new TypeError(`${operation.name} needs a session`);
+  }
+  return { name: 'number', value: 0 };
 }
 
 class BatchExecution {
@@ -51,6 +77,7 @@ class BatchExecution {
   readonly #revoked = new Set<string>();
   /** Sessions whose process does not listen. */
   readonly #unreachable = new Set<string>();
+  readonly #starts: Starts;
 
   constructor(state: State, batch: Batch, world: World) {
     this.#state = state;
@@ -59,13 +86,14 @@ class BatchExecution {
     const now = Math.floor(world.now / 1000);
     this.#latest = now;
     if (state.clock === undefined) {
-      Object.assign(state, emptyState());
+      Object.assign(state, { ...emptyState(), limiters: state.limiters });
       this.#clock = { token: 0, time: now, seen: now, doubted: false, run: batch.run };
     } else {
       this.#clock = { ...state.clock };
       this.#advance(now);
     }
     this.#queues = world.queues?.(state.requests) ?? new RequestQueues(state.requests);
+    this.#starts = new Starts(state.limiters, world.now);
   }
 
   /**
@@ -128,8 +156,10 @@ class BatchExecution {
     const { sessions, guard } = this.#state;
     const left = (sessions.get(session)?.expires ?? this.#latest) - this.#latest;
     if (sessions.size === 0 && guard === undefined && this.#clock.token <= this.#world.now) {
-      Object.assign(this.#state, emptyState());
+      Object.assign(this.#state, { ...emptyState(), limiters: this.#state.limiters });
     }
+    this.#starts.end();
+    sweepStarts(this.#state.limiters, this.#world.now);
     return {
       name: 'done',
       left,
@@ -507,6 +537,10 @@ class BatchExecution {
           },
         };
       }
+      case 'start':
+      case 'correct':
+      case 'penalize':
+        return performStart(this.#starts, operation);
     }
   }
 }

@@ -7,8 +7,13 @@
  * finds the effect of the first; only a notification may wake two waiters.
  */
 
-/** Whether the session may be new, must exist, or replaces one that was lost. */
-export type Join = 'new' | 'must' | 'again';
+import type { StartGroup, StartRequest, StartResult } from './starts.js';
+
+/**
+ * Whether the session may be new, must exist, or replaces one that was lost; `none` if all operations are of limiters,
+ * which neither need nor begin a session.
+ */
+export type Join = 'new' | 'must' | 'again' | 'none';
 
 /** How a request shares its keys; a request without it holds them alone. */
 export interface Share {
@@ -63,7 +68,18 @@ export type Operation =
   /** Renews the session's lease, and ends expired sessions. */
   | { readonly name: 'renew' }
   | { readonly name: 'leave'; readonly session: string }
-  | { readonly name: 'query' };
+  | { readonly name: 'query' }
+  /** Starts something at the rates of limiters, now or after a delay. If it is sent again, it may count twice. */
+  | ({ readonly name: 'start' } & StartRequest)
+  /** Adds to the weight of a start, or gives some of it back. Never sent again. */
+  | {
+      readonly name: 'correct';
+      readonly groups: readonly StartGroup[];
+      /** As in the result of the start. */
+      readonly at: readonly number[];
+    }
+  /** Lets nothing start at a limiter for some microseconds. */
+  | { readonly name: 'penalize'; readonly limiter: string; readonly time: number };
 
 export interface Batch {
   readonly session: string;
@@ -103,7 +119,8 @@ export type Result =
   | { readonly name: 'check'; readonly held: boolean; readonly contended: boolean }
   /** `next`: milliseconds until the first lease of another session ends, or undefined. */
   | { readonly name: 'renewed'; readonly next: number | undefined }
-  | { readonly name: 'query'; readonly state: Query };
+  | { readonly name: 'query'; readonly state: Query }
+  | StartResult;
 
 /** What a request holds of a key. */
 export interface Hold {

@@ -3,6 +3,7 @@
  */
 
 import type { Hold, Message, Request } from './protocol.js';
+import type { StartsState } from './starts.js';
 
 export interface Clock {
   /** The last token issued, which is also the last place in the queue. */
@@ -40,6 +41,8 @@ export interface State {
   requests: Map<string, Request>;
   /** Nothing is granted before this time of the namespace, because earlier locks may still be in use. */
   guard: number | undefined;
+  /** Independent of the rest. In the order in which they were used or looked at. */
+  limiters: Map<string, StartsState>;
 }
 
 export const emptyState = (): State => ({
@@ -50,6 +53,7 @@ export const emptyState = (): State => ({
   sessions: new Map(),
   requests: new Map(),
   guard: undefined,
+  limiters: new Map(),
 });
 
 /** The environment of a batch. */

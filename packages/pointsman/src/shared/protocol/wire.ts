@@ -25,12 +25,43 @@ import type {
   Request,
   Result,
 } from './protocol.js';
+import type { StartGroup, StartRate } from './starts.js';
 
 const flag = (set: boolean): string => (set ? '1' : '0');
 
 /** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
-function argumentsOf(operation: Operation): readonly string[] {
+function argumentsOf(
+  operation: Operation,
+  limiters: ReadonlyMap<string, number>,
+): readonly string[] {
+  const indexOf = (limiter: string): number => limiters.get(limiter) as number;
   switch (operation.name) {
+    case 'start': {
+      const { within, count, time, look, groups } = operation;
+      const words = [''];
+      let rated = 0;
+      let rest = '';
+      for (const { limiter, rates, weights } of groups) {
+        if (rates.length > 0) {
+          words.push(`${indexOf(limiter)} ${weights.join(' ')}`, ratesText(rates));
+          rated++;
+        } else {
+          rest += ` ${indexOf(limiter)}`;
+        }
+      }
+      words[0] = `start ${within} ${count} ${time} ${flag(look)} ${rated}${rest}`;
+      return words;
+    }
+    case 'correct': {
+      const { groups, at } = operation;
+      const words = [`correct ${groups.length}`];
+      for (const [i, { limiter, rates, weights }] of groups.entries()) {
+        words.push(`${indexOf(limiter)} ${at[i]} ${weights.join(' ')}`, ratesText(rates));
+      }
+      return words;
+    }
+    case 'penalize':
+      return [`penalize ${indexOf(operation.limiter)} ${operation.time}`];
     case 'lock': {
       const { id, tokens, wait, keys, optional, share } = operation;
       if (share !== undefined) {
@@ -69,14 +100,51 @@ function argumentsOf(operation: Operation): readonly string[] {
   }
 }
 
-export function encodeBatch(batch: Batch): string[] {
+const ratesTexts = new WeakMap<readonly StartRate[], string>();
+
+/** The name of a rate as one word. */
+export const rateWord = (name: string): string => `=${encodeURIComponent(name)}`;
+
+/** The rates of a limiter are one array for as long as they do not change. */
+function ratesText(rates: readonly StartRate[]): string {
+  let text = ratesTexts.get(rates);
+  if (text === undefined) {
+    text = rates
+      .map(({ name, limit, per, burst }) => `${rateWord(name)} ${limit} ${per} ${burst}`)
+      .join(' ');
+    ratesTexts.set(rates, text);
+  }
+  return text;
+}
+
+/** Returns the limiters that operations use, which are keys of their own on the server, numbered from 1 on. */
+export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
+  const limiters = new Map<string, number>();
+  const add = (limiter: string): void => {
+    if (!limiters.has(limiter)) limiters.set(limiter, limiters.size + 1);
+  };
+  for (const operation of operations) {
+    const { groups = none, limiter } = operation as { groups?: StartGroup[]; limiter?: string };
+    for (const group of groups) add(group.limiter);
+    if (limiter !== undefined) add(limiter);
+  }
+  return limiters;
+}
+
+const none: readonly StartGroup[] = [];
+
+/** `limiters`: those of the batch, in the order in which they are passed as keys. */
+export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations)): string[] {
+  if (batch.join === 'none') {
+    return ['-', ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
+  }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
   const words = [
     `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
   ];
-  for (const operation of operations) words.push(...argumentsOf(operation));
+  for (const operation of operations) words.push(...argumentsOf(operation, limiters));
   return words;
 }
 
@@ -211,7 +279,13 @@ const resultNames: Record<Operation['name'], readonly string[]> = {
   leave: ['number'],
   renew: ['renewed'],
   query: ['query'],
+  start: ['start'],
+  correct: ['number'],
+  penalize: ['number'],
 };
+
+/** `<granted> <delay> <count> <next> <index of a group>`, the moments, and what is left of each rate and until when. */
+const startPattern = /^([01]) (-1|\d+) (\d+) (\d+) (\d+) ((?:\d+,)*) ((?:\d+,)*) ((?:\d+,)*)$/;
 
 const numberPattern = /^\w+(?: (-?\d+(?:\.\d+)?))?$/;
 
@@ -236,6 +310,15 @@ function resultOf(line: string, operation: Operation | undefined): Result {
     }
     case 'busy':
       return { name };
+    case 'start': {
+      const words = parse(reply, rest, startPattern).slice(1) as string[];
+      const numbers = words.slice(1, 5).map(Number) as [number, number, number, number];
+      const [delay, count, next, by] = numbers;
+      const [at, remaining, reset] = words
+        .slice(5)
+        .map((list) => list.split(',').slice(0, -1).map(Number)) as [number[], number[], number[]];
+      return { name, granted: words[0] === '1', delay, at, count, next, by, remaining, reset };
+    }
     default: {
       const [, digits] = parse(reply, line, numberPattern);
       const value = digits === undefined ? undefined : Number(digits);

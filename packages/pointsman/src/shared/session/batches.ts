@@ -49,14 +49,14 @@ export class BatchStream {
   /** Why nothing can be sent; undefined if batches can be sent. */
   suspended: unknown = new ConnectionLostError('not connected yet');
   readonly #sender: Sender;
-  readonly #metrics: Metrics;
+  readonly #metrics: Pick<Metrics, 'batches'>;
   #unsent: PendingOperation[] = [];
   /** Batches without a reply, in order. */
   #sent: SentBatch[] = [];
   #incarnation = 0;
   #scheduled = false;
 
-  constructor(sender: Sender, metrics: Metrics) {
+  constructor(sender: Sender, metrics: Pick<Metrics, 'batches'>) {
     this.#sender = sender;
     this.#metrics = metrics;
   }

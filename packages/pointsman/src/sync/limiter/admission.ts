@@ -310,6 +310,11 @@ export class Admission implements LaneOwner {
     const isShared = this.lanes.byKey.size === 0 && this.lanes.template.meters.length === 0;
     // With shared meters only, a log does not change the moment for which the timer was set.
     if (isShared && !this.#hasCallers && (this.waiting === 0 || this.time.armed)) return;
+    this._changed(lane);
+  }
+
+  /** @internal */
+  _changed(lane: Lane): void {
     this.lanes.place(lane);
     this.serve();
   }

@@ -42,6 +42,8 @@ export interface LaneOwner {
   _giveBack(lane: Lane, permits: number): void;
   /** Called when a start of this lane has been logged. */
   _logged(lane: Lane): void;
+  /** Called when the log of this lane has changed otherwise. */
+  _changed(lane: Lane): void;
 }
 
 /** A key, which is the issuer of its permits. */

@@ -15,8 +15,11 @@ import {
   type LimiterOptions,
   type LimiterStats,
   limitNames,
+  type Reservation,
+  type ReserveOptions,
   type RunOptions,
   readLimiterOptions,
+  reserveNames,
   runNames,
   type StartOptions,
   startNames,
@@ -24,8 +27,9 @@ import {
   tryNames,
 } from './options.js';
 import type { Rate } from './rates.js';
+import type { Weight } from './rules.js';
 import { type RunContext, runWith, type Work } from './run.js';
-import { logSoon } from './start.js';
+import { logSoon, StartPermit } from './start.js';
 
 /**
  * Limits how much runs at once and how much starts per time, for all requests together and for each key.
@@ -156,6 +160,29 @@ export class Limiter extends Drainable {
     } catch (error) {
       return Promise.reject(causeOf(error, this, Limiter, 'acquire'));
     }
+  }
+
+  /**
+   * Waits until a request may start that is estimated to take this weight, for example the tokens of a language model.
+   * Call {@link Reservation.settle} with what it has really taken.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ rate: { limit: 1_000, per: 60_000, name: 'tokens' } });
+   * const reservation = await limiter.reserve({ tokens: 1_000 });
+   * reservation.settle({ tokens: 400 });
+   * console.log(limiter.tryAcquire({ weight: { tokens: 600 } })?.released); // false
+   * ```
+   */
+  async reserve(estimate: Weight, options?: ReserveOptions): Promise<Reservation> {
+    if (!(this instanceof Limiter)) throw detached('reserve');
+    checkOptions(options ?? {}, reserveNames);
+    const permit = await this.acquire({ ...options, weight: estimate });
+    if (permit instanceof StartPermit) return permit;
+    permit.release();
+    throw new TypeError('reserve needs a limiter with a rate');
   }
 
   /**

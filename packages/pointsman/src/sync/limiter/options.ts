@@ -2,6 +2,7 @@
 
 import { checkCount, checkFunction, checkOneOf } from '../errors.js';
 import { checkOptions, type WaitOptions } from '../options.js';
+import type { Permit } from '../semaphore/permit.js';
 import { type QueueOptions, readQueueOptions } from '../wait/queue.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Limits, Weight } from './rules.js';
@@ -52,6 +53,20 @@ export interface TryStartOptions {
 /** Options for {@link Limiter.acquire}. */
 export interface StartOptions extends WaitOptions, TryStartOptions {}
 
+/** Options for {@link Limiter.reserve}. */
+export interface ReserveOptions extends WaitOptions, Omit<TryStartOptions, 'weight'> {}
+
+/** The permit of a request whose weight was estimated, as {@link Limiter.reserve} grants it. */
+export interface Reservation extends Permit {
+  /**
+   * Corrects the weight. What was reserved too much comes back at once; what was reserved too little counts from now on,
+   * even beyond the limit, and the next requests wait for it. A further call corrects the earlier one.
+   *
+   * @throws {RangeError | TypeError} unless `actual` is an integer from 0 on, or a record of them by the names of rates.
+   */
+  settle(actual: Weight): void;
+}
+
 /** Options for {@link Limiter.run}. */
 export interface RunOptions extends StartOptions {
   /**
@@ -78,6 +93,7 @@ export interface LimiterStats {
 
 export const tryNames: readonly string[] = ['key', 'weight', 'priority'];
 export const startNames: readonly string[] = [...tryNames, 'signal', 'timeout'];
+export const reserveNames: readonly string[] = ['key', 'priority', 'signal', 'timeout'];
 export const runNames: readonly string[] = [...startNames, 'runTimeout'];
 export const limitNames: readonly string[] = ['concurrency', 'rate', 'perKey'];
 

@@ -87,12 +87,21 @@ export abstract class Meter {
     if (weight > 0) this._add(weight, now);
   }
 
+  /** Changes the weight of a start that was logged at this time. A higher one counts from now on. */
+  correct(change: number, at: number, now: number): void {
+    if (change > 0) this._add(change, now);
+    else if (change < 0) this._remove(-change, at);
+  }
+
   abstract change(rate: ReadRate, now: number): void;
 
   /** Returns when at most `weight` of the logged weight still counts. */
   abstract _availableAt(weight: number): number;
 
   abstract _add(weight: number, now: number): void;
+
+  /** Removes a weight that was added at this time, unless it is forgotten. */
+  abstract _remove(weight: number, at: number): void;
 }
 
 /**
@@ -141,16 +150,29 @@ class Window extends Meter {
       this.#first = 0;
     }
   }
+
+  _remove(weight: number, at: number): void {
+    const log = this.#log;
+    const start = log.indexOf(at, this.#first + 2);
+    // The sums are of all starts by then.
+    for (let i = start + 1; start > 0 && i < log.length; i += 2)
+      log[i] = (log[i] as number) - weight;
+  }
 }
 
 /** A token bucket, which is determined by the moment at which it is full. */
 class Bucket extends Meter {
   #full = -Infinity;
+  /** The time of the last start that found it full, and the least time that it missed to be full at a later start. */
+  #since = -Infinity;
+  #least = Infinity;
 
   change(rate: ReadRate, now: number): void {
     const missing = (this.#full - now) / this.#interval;
     this.rate = rate;
     if (missing > 0) this.#full = now + missing * this.#interval;
+    // In the new interval it is unknown.
+    this.#since = now;
   }
 
   _availableAt(weight: number): number {
@@ -158,7 +180,23 @@ class Bucket extends Meter {
   }
 
   _add(weight: number, now: number): void {
-    this.#full = Math.max(this.#full, now) + weight * this.#interval;
+    const missing = this.#full - now;
+    if (missing > 0) {
+      this.#least = Math.min(this.#least, missing);
+    } else {
+      this.#full = now;
+      this.#since = now;
+      this.#least = Infinity;
+    }
+    this.#full += weight * this.#interval;
+  }
+
+  _remove(weight: number, at: number): void {
+    if (at < this.#since) return;
+    // Without that start it would have been full at the moment at which the least was missing; more is lost.
+    const credit = Math.min(weight * this.#interval, this.#least);
+    this.#full -= credit;
+    this.#least -= credit;
   }
 
   /** The milliseconds in which one token flows in. */

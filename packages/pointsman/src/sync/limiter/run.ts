@@ -4,7 +4,6 @@ import { TimeoutError } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
 import { giveUpOn, type Own } from '../wait/give-up.js';
-import type { Starting } from './start.js';
 
 /** The second argument of a function that a limiter runs. */
 export interface RunContext {
@@ -15,6 +14,12 @@ export interface RunContext {
 }
 
 export type Work<T> = (permit: Permit, context: RunContext) => T | PromiseLike<T>;
+
+/** A permit, as far as a run is concerned. */
+interface Released {
+  _giveBack(): void;
+  _started?(): void;
+}
 
 interface Bounds extends WaitOptions {
   readonly runTimeout?: number | undefined;
@@ -28,11 +33,11 @@ const unbounded: RunContext = {
 };
 
 /**
- * @internal Calls the function, and releases the permit when its result has settled, before the caller of `run` continues. Not an
+ * Calls the function, and releases the permit when its result has settled, before the caller of `run` continues. Not an
  * async function, which would be slower where the result is no promise.
  */
 export function runWith<T>(
-  permit: Starting,
+  permit: Released,
   fn: Work<T>,
   bounds: Bounds | undefined,
   label: string,
@@ -40,7 +45,8 @@ export function runWith<T>(
 ): Promise<T> {
   let result: T | PromiseLike<T>;
   try {
-    result = bounds === undefined ? fn(permit, unbounded) : callWithin(fn, permit, bounds, label);
+    const given = permit as Permit & Released;
+    result = bounds === undefined ? fn(given, unbounded) : callWithin(fn, given, bounds, label);
   } catch (error) {
     result = Promise.reject(error);
   }

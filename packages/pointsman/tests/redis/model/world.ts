@@ -60,6 +60,7 @@ const copyOf = ({ clock, locks, shares, limits, sessions, requests, guard }: Sta
   sessions: new Map(sessions),
   requests: new Map(requests),
   guard,
+  limiters: new Map(),
 });
 
 export class World {

@@ -1,0 +1,106 @@
+/**
+ * The waiting requests of each key in this process, and what is known of when the store will admit more.
+ *
+ * Invariant: of a key, the requests go to the store in the order of their calls. One that the store sends back, because
+ * an earlier one has to wait for long, goes first again.
+ */
+
+import type { StartGroup } from '../protocol/starts.js';
+import type { SharedRequest } from './request.js';
+
+/** The most requests of one gate about which the store may be asked at a time. */
+const MAX_UNDECIDED = 256;
+
+/** What holds requests back that share their rates: those of one key, or of all. */
+export class Gate {
+  /** Before this, by `performance.now()`, a request would only be sent back. */
+  until = 0;
+  /** The number of requests about which the store is asked. */
+  undecided = 0;
+  /** Their maximum: few while the store sends requests back. */
+  max = MAX_UNDECIDED;
+
+  get isFull(): boolean {
+    return this.undecided >= this.max;
+  }
+
+  admitted(): void {
+    this.max = Math.min(this.max + 1, MAX_UNDECIDED);
+  }
+
+  sentBack(): void {
+    this.max = Math.max(1, this.max >> 1);
+  }
+}
+
+/** Starts that the store has granted ahead. */
+export interface Lease {
+  left: number;
+  /** By `performance.now()`. */
+  readonly until: number;
+  readonly groups: readonly StartGroup[];
+  readonly at: readonly number[];
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+/** A key. */
+export class Lane {
+  readonly key: string | undefined;
+  /** Of its own requests, if those of all keys share no rates. */
+  readonly gate = new Gate();
+  /** Until when its own rates hold it back, although those of all requests do not. */
+  heldUntil = 0;
+  lease: Lease | undefined;
+  /** The lease after it, which is asked for when half of it is used. */
+  spare: Lease | undefined;
+  /** Whether the store is asked for a lease. */
+  isLeasing = false;
+  /** Until then it asks for single starts: the last lease was not granted in full. */
+  singleUntil = 0;
+  /** The number of requests that wait for the store's answer. */
+  asked = 0;
+  /** The requests that wait for their moment, in the order of the moments. */
+  readonly timed = new Set<SharedRequest>();
+  /** When it may be served again. */
+  timer: ReturnType<typeof setTimeout> | undefined;
+  #returned = new Set<SharedRequest>();
+  readonly #queue = new Set<SharedRequest>();
+
+  constructor(key: string | undefined) {
+    this.key = key;
+  }
+
+  get waiting(): number {
+    return this.#returned.size + this.#queue.size;
+  }
+
+  get front(): SharedRequest | undefined {
+    const [first] = this.#returned.size > 0 ? this.#returned : this.#queue;
+    return first;
+  }
+
+  *[Symbol.iterator](): Iterator<SharedRequest> {
+    yield* this.#returned;
+    yield* this.#queue;
+  }
+
+  append(request: SharedRequest): void {
+    this.#queue.add(request);
+  }
+
+  /** Puts a request back before all later ones. */
+  return(request: SharedRequest): void {
+    const returned = [...this.#returned, request];
+    this.#returned = new Set(returned.sort((a, b) => a.order - b.order));
+  }
+
+  delete(request: SharedRequest): void {
+    if (!this.#queue.delete(request)) this.#returned.delete(request);
+  }
+
+  /** Whether nothing is to be remembered of it. */
+  get isIdle(): boolean {
+    const isUnused = this.lease === undefined && !this.isLeasing;
+    return isUnused && this.waiting + this.asked + this.timed.size === 0;
+  }
+}

@@ -1,0 +1,67 @@
+/** Makes permits, and corrects what their starts took. */
+
+import { type Weight, weighs } from '../../sync/limiter/rules.js';
+import type { Activity } from '../metrics.js';
+import type { StartGroup } from '../protocol/starts.js';
+import type { Decisions } from './decisions.js';
+import type { SharedRates } from './limits.js';
+import { SharedPermit, type Start } from './permit.js';
+
+export class Permits {
+  readonly #rates: SharedRates;
+  readonly #decisions: Decisions;
+  readonly #activity: Activity;
+  readonly #stats: { started: number; finished: number };
+
+  constructor(
+    rates: SharedRates,
+    decisions: Decisions,
+    activity: Activity,
+    stats: { started: number; finished: number },
+  ) {
+    this.#rates = rates;
+    this.#decisions = decisions;
+    this.#activity = activity;
+    this.#stats = stats;
+  }
+
+  /** Makes the permit of a start that the store has granted; without groups, of one that needed no grant. */
+  make(groups: readonly StartGroup[], at: readonly number[], weight: Weight): SharedPermit {
+    this.#stats.started++;
+    this.#activity.count(0, 1);
+    return new SharedPermit(this, { groups, at, weight });
+  }
+
+  /** A permit is released. */
+  released(): void {
+    this.#stats.finished++;
+    this.#activity.count(0, -1);
+  }
+
+  settle(start: Start, actual: Weight): void {
+    this.#rates.checkActual(actual);
+    this.#correct(start.groups, start.at, start.weight, actual);
+    start.weight = actual;
+  }
+
+  #correct(
+    groups: readonly StartGroup[],
+    at: readonly number[],
+    before: Weight,
+    after: Weight,
+  ): void {
+    const changed = (sign: 1 | -1): readonly StartGroup[] =>
+      groups.map((group) => ({
+        ...group,
+        weights: group.rates.map(({ name }) =>
+          Math.max(0, sign * (weighs(after, name) - weighs(before, name))),
+        ),
+      }));
+    const isSome = (corrected: readonly StartGroup[]): boolean =>
+      corrected.some(({ weights }) => weights.some(Boolean));
+    const less = changed(-1);
+    const more = changed(1);
+    if (isSome(less)) this.#decisions.giveBack(less, at);
+    if (isSome(more)) this.#decisions.add(more);
+  }
+}

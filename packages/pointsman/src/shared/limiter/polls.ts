@@ -1,0 +1,85 @@
+/** Questions that do not wait: equal ones of one tick are one question to the store. */
+
+import type { Weight } from '../../sync/limiter/rules.js';
+import type { StoreError } from '../errors.js';
+import type { StartGroup, StartRequest, StartResult } from '../protocol/starts.js';
+import type { Decisions } from './decisions.js';
+import type { SharedRates } from './limits.js';
+
+export interface Verdict {
+  readonly decision: StartResult | StoreError;
+  readonly groups: readonly StartGroup[];
+  /** The place among equal questions, of which the first `count` were granted. */
+  readonly index: number;
+}
+
+/** Equal questions, in the order of the calls. */
+type Equal = {
+  readonly resolve: (verdict: Verdict) => void;
+  readonly reject: (reason: unknown) => void;
+}[];
+
+/** The number of equal questions that are asked as one. */
+const MAX_EQUAL = 1_000;
+
+export class Polls {
+  readonly #rates: SharedRates;
+  readonly #decisions: Decisions;
+  readonly #stats: { undecided: number };
+  /** The questions that are not sent yet. */
+  readonly #unsent = new Map<string, Equal>();
+  /** All that have no answer. */
+  readonly #pending = new Set<Equal>();
+
+  constructor(rates: SharedRates, decisions: Decisions, stats: { undecided: number }) {
+    this.#rates = rates;
+    this.#decisions = decisions;
+    this.#stats = stats;
+  }
+
+  /** Asks whether a request starts now, or with `look`, whether it could. */
+  ask(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
+    return new Promise((resolve, reject) => {
+      const name = typeof weight === 'number' ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
+      const equal = name === undefined ? undefined : this.#unsent.get(name);
+      if (equal !== undefined && equal.length < MAX_EQUAL) equal.push({ resolve, reject });
+      else this.#ask(key, weight, look, name, [{ resolve, reject }]);
+    });
+  }
+
+  close(reason: unknown): void {
+    for (const equal of this.#pending) for (const { reject } of equal) reject(reason);
+    this.#pending.clear();
+  }
+
+  #ask(
+    key: string | undefined,
+    weight: Weight,
+    look: boolean,
+    name: string | undefined,
+    equal: Equal,
+  ): void {
+    const groups = this.#rates.groupsOf(key, weight);
+    const sent = (): void => {
+      if (name !== undefined && this.#unsent.get(name) === equal) this.#unsent.delete(name);
+    };
+    const make = (): StartRequest => {
+      sent();
+      return { groups, within: 0, count: look ? 1 : equal.length, time: 0, look };
+    };
+    const end = (decision: StartResult | StoreError): void => {
+      sent();
+      this.#pending.delete(equal);
+      for (const [index, { resolve }] of equal.entries()) resolve({ decision, groups, index });
+    };
+    this.#pending.add(equal);
+    if (name !== undefined) this.#unsent.set(name, equal);
+    this.#decisions.ask(make, {
+      decided: end,
+      undecided: (error) => {
+        this.#stats.undecided += equal.length;
+        end(error);
+      },
+    });
+  }
+}

@@ -1,0 +1,34 @@
+/** One request of a shared limiter, until it starts or is given up. */
+
+import type { Weight } from '../../sync/limiter/rules.js';
+import type { StartGroup } from '../protocol/starts.js';
+import type { Question } from './decisions.js';
+import type { Gate, Lane } from './lanes.js';
+import type { SharedPermit } from './permit.js';
+
+export interface SharedRequest {
+  readonly key: string | undefined;
+  readonly weight: Weight;
+  /** When its timeout ends, by `performance.now()`. */
+  readonly expires: number;
+  /** When it was made, by `performance.now()`. */
+  readonly since: number;
+  readonly order: number;
+  readonly lane: Lane;
+  /** Rejects with a rejected promise. */
+  readonly resolve: (permit: SharedPermit | PromiseLike<never>) => void;
+  /**
+   * `queued` in its lane; `asked` while the store decides; `timed` until the moment that the store has given it; `local`
+   * while this process decides, because the store does not.
+   */
+  state: 'queued' | 'asked' | 'timed' | 'local' | 'over';
+  question: Question | undefined;
+  /** The gate that counts it while it is asked. */
+  gate: Gate | undefined;
+  /** What the store has granted. */
+  groups: readonly StartGroup[];
+  at: readonly number[];
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Stops watching the signal and the timeout. */
+  stop: (() => void) | undefined;
+}

@@ -1,0 +1,117 @@
+/**
+ * The operations of a limiter on their way to the store: those of one tick travel in one batch.
+ *
+ * It needs no session, so no heartbeat and no messages: a start has no owner. The link is open from the first
+ * operation until the limiter is closed.
+ */
+
+import { refusalOf } from '../errors.js';
+import type { Batch, Operation, Reply } from '../protocol/protocol.js';
+import {
+  BatchStream,
+  type PendingOperation,
+  type Sender,
+  type SentBatch,
+} from '../session/batches.js';
+import { now } from '../session/time.js';
+import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
+
+/** Minimum milliseconds without a reply after which a connection counts as half-open. */
+const MIN_PATIENCE = 1_000;
+
+export class StartStream implements LinkObserver, Sender {
+  readonly label: string;
+  readonly continuity = 0;
+  readonly #ttl: number;
+  readonly #link: Link;
+  readonly #stream: BatchStream;
+
+  constructor(
+    store: Pick<BaseStore, 'ttl' | 'connect'>,
+    label: string,
+    counter: { batches: number },
+  ) {
+    this.label = label;
+    this.#ttl = store.ttl;
+    this.#stream = new BatchStream(this, counter);
+    this.#link = store.connect(this);
+  }
+
+  send(operation: PendingOperation): void {
+    this.#stream.add(operation);
+    const { suspended } = this.#stream;
+    if (suspended === undefined || suspended instanceof ConnectionLostError) return;
+    // The server refused to be used, but may accept now.
+    this.#stream.suspended = new ConnectionLostError('trying again', { cause: suspended });
+    this.#link.renew();
+  }
+
+  /** Why the store cannot be reached, if it is known. */
+  get trouble(): unknown {
+    return this.#stream.suspended;
+  }
+
+  /** Whether the store has answered everything. */
+  get empty(): boolean {
+    return this.#stream.empty;
+  }
+
+  /** Connects again if the store has been silent for so long that the connection may be half-open. */
+  checkSilence(patience: number): void {
+    const since = this.#stream.unansweredSince;
+    if (since === undefined) return;
+    if (now().monotonic - since.monotonic >= Math.max(patience, MIN_PATIENCE)) {
+      this.#link.reconnect();
+    }
+  }
+
+  close(): Promise<void> {
+    for (const operation of this.#stream.take()) operation.lost();
+    return this.#link.close();
+  }
+
+  // --- called by the link ---
+
+  suspend(reason: unknown): void {
+    this.#stream.suspend(reason);
+    if (reason instanceof ConnectionLostError) return;
+    const refusal = refusalOf(reason, this.label);
+    for (const operation of this.#stream.takeUnsent()) operation.failed(refusal);
+  }
+
+  resume(): void {
+    this.#stream.resume();
+    this.#stream.flush();
+  }
+
+  recheck(): void {}
+
+  receive(): void {}
+
+  // --- called by the stream of batches ---
+
+  ready(): boolean {
+    return true;
+  }
+
+  batch(operations: readonly Operation[], incarnation: number): Batch {
+    return { session: '', ttl: this.#ttl, incarnation, join: 'none', secret: '', operations };
+  }
+
+  exchange(batch: Batch): Promise<Reply> {
+    return this.#link.exchange(batch);
+  }
+
+  received(reply: Reply, { operations }: SentBatch): void {
+    const results = reply.name === 'done' ? reply.results : [];
+    for (const [i, operation] of operations.entries()) {
+      const result = results[i];
+      if (result === undefined) operation.lost();
+      else operation.done(result, 0);
+    }
+  }
+
+  unprepared(): void {
+    this.#link.renew();
+  }
+}
