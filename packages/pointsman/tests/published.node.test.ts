@@ -20,7 +20,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
-const sizeBudget = 212_000;
+const sizeBudget = 215_000;
 const filesBudget = 130;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
