@@ -48,14 +48,14 @@ export interface SharedLimiterStats extends LimiterStats {
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds contains more than 100 starts, by
  *   the store's clock; the clocks of the processes do not matter. With `burst` it is a token bucket.
  * - **A refusal uses up nothing**, nor does a request that gives up.
- * - **One trip.** The store answers with the moment at which a request may start. With `lease`, most requests need none.
- * - **Fair turns.** FIFO within a key in one process; keys take turns; the next requests of several processes are served
- *   in the order in which the store received them.
- * - **Concurrency** is held by a session. A process that dies or is suspended gives its part back with the end of its
- *   lease, the store's `ttl`.
- * - **A decision in time.** If the store is slow or away, `whenUnavailable` decides at the `deadline`.
+ * - **One round trip.** The store replies with the start time of a request. With `lease`, most requests need none.
+ * - **Fair turns.** FIFO within a key in one process; keys take turns; requests of several processes are served in
+ *   the order in which the store received them.
+ * - **Concurrency** is held by a session. What a process that dies or is suspended holds is free
+ *   when its lease has ended, after the store's `ttl`.
+ * - **A decision in time.** If the store is slow or unreachable, `whenUnavailable` decides at the `deadline`.
  *
- * Of limits above 64, one 64th may stay unused, because the store remembers at most about 200 moments of each rate.
+ * Of limits above 64, one 64th may stay unused, because the store keeps at most about 200 start times of each rate.
  *
  * @example
  * ```ts
@@ -278,7 +278,7 @@ export class SharedLimiter {
   /**
    * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes.
    *
-   * Earlier starts count for the new limits: a rate of the same name and kind knows them, and assumes the worst if a
+   * Earlier starts count for the new limits: a rate of the same name and kind keeps them, and assumes the worst if a
    * longer `per` reaches further back. A new rate counts as used up if the store remembers any start of the limiter.
    *
    * @throws {RangeError | TypeError} for limits that cannot be used; then nothing has changed.
