@@ -1,7 +1,8 @@
 /**
  * The connection of a process to the server of a namespace, shared by the sessions of a store.
  *
- * Invariant: if the server does not answer or has ended, the first process that can takes over. Each loss causes one `suspend` of every session, followed by one `resume`.
+ * Invariant: if the server does not answer or has ended, the first process that can takes over. Each loss causes one
+ * `suspend` of every session, followed by one `resume`.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
