@@ -142,9 +142,9 @@ ecosystem-update: redis ## the same, and pin the extra dependencies of their tes
 soak-io: ## run I/O faults on Tokio and on the crate; minutes (FAULT=signals)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)
 
-benches: ## run Tokio's benches on both (TOKIO=a checkout BENCH=sync_mpsc ROUNDS=10)
+benches: ## run Tokio's benches on both (TOKIO=a checkout BENCH=sync_mpsc MINUTES=10)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
-	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(BENCH)
+	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(MINUTES),--minutes "$(MINUTES)") $(BENCH)
 
 policy: ## simulate the wake-up policy on 2 to 128 cores, beside Tokio's (CORES=64)
 	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \

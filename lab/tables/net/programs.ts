@@ -36,7 +36,8 @@ export function cellVersions(): Readonly<Record<string, string>> {
     const text = readFileSync(lab(`tables/net/cells/${lock}`), 'utf8');
     return Object.fromEntries(names.map((name) => [name, lockedVersion(text, name)]));
   };
-  const crates = [tokio.name, monoio.name, 'axum', 'hyper', 'redis', 'hdrhistogram'];
+  const frameworks = ['axum', 'hyper', 'redis', 'tokio-rustls', 'tower-http'];
+  const crates = [tokio.name, monoio.name, ...frameworks, 'hdrhistogram'];
   return {
     ...versions('Cargo.lock', crates),
     ...versions('pointsman/Cargo.lock', [pointsman.name]),

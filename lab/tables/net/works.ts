@@ -16,6 +16,8 @@ interface Work {
   readonly short: string;
   readonly about: string;
   readonly subjects: readonly string[];
+  /** Whether a request takes milliseconds, so that a slice must be longer. */
+  readonly isSlow?: boolean;
 }
 
 interface Setting {
@@ -68,13 +70,39 @@ const plaintext: Work = {
   about: 'hyper answers with 13 bytes over 64 keep-alive connections.',
   subjects: both,
 };
-const json: Work = {
-  test: 'json/64',
-  row: 'axum, JSON',
-  short: 'axum, JSON',
-  about: 'axum answers with a JSON object of one string over 64 keep-alive connections.',
+function json(connections: number): Work {
+  const over = `${connections} connection${connections === 1 ? '' : 's'}`;
+  const row = connections === 64 ? 'axum, JSON' : `axum, JSON, ${over}`;
+  return {
+    test: `json/${connections}`,
+    row,
+    short: row,
+    about: `axum answers with a JSON object of one string over ${over}, which ${connections === 1 ? 'is' : 'are'} kept alive.`,
+    subjects: both,
+  };
+}
+const overTls: Work = {
+  test: 'tls/64',
+  row: 'hyper over TLS',
+  short: 'hyper over TLS',
+  about:
+    'hyper answers with 13 bytes over 64 keep-alive connections, which tokio-rustls encrypts. The handshakes are not measured.',
   subjects: both,
 };
+
+function served(connections: number, bytes: number, size: string): Work {
+  return {
+    test: `serve/${connections}x${bytes}`,
+    row: `files of ${size} served`,
+    short: `served, ${size}`,
+    about: `axum with tower-http's \`ServeDir\` sends a file of ${size} over ${connections} keep-alive connections; the system has it cached.`,
+    subjects: both,
+    isSlow: bytes > 1_000_000,
+  };
+}
+
+const served64k = served(16, 65_536, '64 kB');
+const served10M = served(4, 10_485_760, '10 MB');
 const churn: Work = {
   test: 'churn/16',
   row: 'connections made and closed',
@@ -168,13 +196,15 @@ export const headlines: readonly Measured[] = [
 export function otherWorks(hasRedis: boolean): readonly Measured[] {
   return [
     ...(['quiet', 'one core busy', 'all cores busy'] as const).map((condition) =>
-      measured(json, { rate: 10_000, condition }),
+      measured(json(64), { rate: 10_000, condition }),
     ),
     ...(['quiet', 'one core busy', 'all cores busy'] as const).flatMap((condition) =>
       [web(2_000), web(8_000), bursts].map((work) =>
         measured(work, { comesByTheClock: true, condition }),
       ),
     ),
+    // Half and nine tenths of what 2 cores can do.
+    ...[web(16_000), web(30_000)].map((work) => measured(work, { comesByTheClock: true })),
     ...[timers, forkAndJoin(2, 50), forkAndJoin(2, 300), forkAndJoin(4, 300), behind].map((work) =>
       measured(work, { comesByTheClock: true }),
     ),
@@ -183,7 +213,17 @@ export function otherWorks(hasRedis: boolean): readonly Measured[] {
     measured(plaintext, { rate: 1_000, isBlocked: true }),
     measured(echo(1)),
     measured(echo(1_000)),
-    measured(json),
+    measured(json(64)),
+    ...[1, 16, 256].map((connections) => measured(json(connections))),
+    // At half load.
+    measured(json(1), { rate: 20_000 }),
+    ...[16, 64, 256].map((connections) => measured(json(connections), { rate: 40_000 })),
+    measured(overTls),
+    measured(overTls, { rate: 35_000 }),
+    measured(served64k),
+    measured(served64k, { rate: 6_000 }),
+    measured(served10M),
+    measured(served10M, { rate: 120 }),
     measured({
       test: 'udp/64',
       row: 'echo over UDP',
@@ -224,7 +264,7 @@ function measured(work: Work, setting: Setting = {}): Measured {
       ? both
       : work.subjects.filter((subject) => subject !== byHand.name || (isClosedLoop && !isBlocked)),
     // At a rate, a slice must be long enough that several requests exceed the 99th percentile.
-    sliceMilliseconds: isClosedLoop ? 60 : 300,
+    sliceMilliseconds: (isClosedLoop ? 60 : 300) * (work.isSlow ? 4 : 1),
     turns: isClosedLoop ? 8 : 4,
     expectedMilliseconds: 250,
     limitMilliseconds: 20_000,

@@ -166,10 +166,7 @@ export class BlockingCalls {
           if (bound === 0) {
             this.#sleep(call, timeout);
             ({ bound } = policy);
-          } else if (spinFor(ring, bound)) {
-            policy.hit();
-          } else {
-            policy.missed();
+          } else if (!spinFor(ring, bound, policy)) {
             bound = 0;
           }
           continue;

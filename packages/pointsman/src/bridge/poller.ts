@@ -94,7 +94,7 @@ export class Poller {
     const policy = this.#policy;
     const found = this.#reader.ring.ready;
     if (found) {
-      policy.hit();
+      if (this.#pollsUntil !== 0) policy.hit();
       this.pump();
     }
     const now = performance.now();
@@ -196,12 +196,10 @@ export class Poller {
       const now = performance.now();
       if (this.#isTurnOver(now)) return true;
       // A sleep costs two wake-ups: this thread's for the call, and the other's for the reply.
-      if (!spinFor(ring, bound + this.#state.otherCost)) {
+      if (!spinFor(ring, bound + this.#state.otherCost, policy)) {
         this.#hasAnswered = false;
-        policy.missed();
         return false;
       }
-      policy.hit();
     }
   }
 

@@ -71,6 +71,7 @@ export class Inbox {
   /** Receives messages and runs tasks for one turn. */
   turn(): void {
     const { mailbox, work, turnEnded, maySpin } = this.#options;
+    const policy = this.#policy;
     const end = now() + TURN;
     this.#takeHeld();
     do {
@@ -81,7 +82,7 @@ export class Inbox {
         this.#goOnSoon();
         return;
       }
-    } while (mailbox && maySpin() && now() < end && this.#spin(mailbox));
+    } while (mailbox && maySpin() && now() < end && spinFor(mailbox, policy.bound, policy));
   }
 
   #takeHeld(): void {
@@ -115,15 +116,5 @@ export class Inbox {
     mailbox.received();
     take(received.message as unknown[]);
     return true;
-  }
-
-  /** Spins for a message, for as long as the policy allows. Returns whether one has arrived. */
-  #spin(mailbox: Mailbox): boolean {
-    const { bound } = this.#policy;
-    if (mailbox.ready || bound === 0) return mailbox.ready;
-    const hasArrived = spinFor(mailbox, bound);
-    if (hasArrived) this.#policy.hit();
-    else this.#policy.missed();
-    return hasArrived;
   }
 }

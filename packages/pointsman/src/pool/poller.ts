@@ -14,6 +14,7 @@ export class Poller {
   readonly #isDue: () => boolean;
   #isPolling = false;
   #found = false;
+  /** When polling ends; 0 before the first poll. */
   #until = 0;
 
   /** `poll` receives messages and returns whether there were any; `isDue` returns whether a result is expected soon. */
@@ -41,7 +42,7 @@ export class Poller {
     const found = this.#poll() || this.#found;
     this.#found = false;
     const now = performance.now();
-    if (found) this.#policy.hit();
+    if (found && this.#until !== 0) this.#policy.hit();
     if (found || this.#until === 0) this.#until = now + this.#policy.bound;
     if (this.#isDue()) {
       if (now < this.#until) {

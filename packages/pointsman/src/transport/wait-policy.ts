@@ -46,7 +46,11 @@ export class WaitPolicy {
     return this.#cost;
   }
 
-  /** Reports a spin that succeeded. */
+  /**
+   * Reports a spin that succeeded. Not called for an event that the first look finds. On busy cores the other thread
+   * often takes this thread's core when it is woken, and the event is there when this thread runs again: a sleep would
+   * have gained the same. Rows: `all cores busy`, where such events would otherwise make up for the spins that fail.
+   */
   hit(): void {
     this.#misses = 0;
     if (this.#pause > FIRST_PAUSE) this.#pause >>= 1;

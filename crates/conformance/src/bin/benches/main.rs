@@ -1,12 +1,14 @@
 //! Runs Tokio's own benches, unchanged, on Tokio and on pointsman in turn, and compares wall time and processor time.
 //!
 //! ```text
-//! cargo run --release --bin benches -- [--tokio FOLDER] [--rounds N] [--milliseconds N] [FILTER]...
+//! cargo run --release --bin benches -- [--tokio FOLDER] [--minutes N] [--milliseconds N] [FILTER]...
 //! ```
 //!
 //! `FOLDER` is a checkout of Tokio: the package that cargo downloads has no benches. Tokio itself is the version that
-//! `Cargo.lock` pins. A `FILTER` is a part of the name of a file or row. In each round both run each row, each in its
-//! own process, in alternating order. A ratio is taken within a round, and the median of the rounds is reported.
+//! `Cargo.lock` pins. A `FILTER` is a part of the name of a file or row. In each round both run a row for one turn, each in
+//! its own process, and a ratio is taken within a round. The rounds go over all rows, again and again, so that a
+//! disturbance of the machine meets few rounds of a row. They leave out rows whose intervals are narrow enough, and end
+//! when all are or the time is up.
 
 mod measure;
 mod sources;
@@ -14,17 +16,17 @@ mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use conformance::{Result, Workspace, clear, progress};
 
-use measure::Row;
-use table::Table;
+use measure::{Round, Row};
+use table::{MIN_ROUNDS, Ratios, Table};
 
 struct Arguments {
     tokio: Option<PathBuf>,
-    rounds: usize,
-    time: Duration,
+    limit: Duration,
+    turn: Duration,
     filters: Vec<String>,
 }
 
@@ -32,8 +34,8 @@ impl Arguments {
     fn read() -> Result<Self> {
         let mut read = Self {
             tokio: None,
-            rounds: 3,
-            time: Duration::from_millis(400),
+            limit: Duration::from_secs(600),
+            turn: Duration::from_millis(100),
             filters: Vec::new(),
         };
         let mut given = std::env::args().skip(1);
@@ -46,12 +48,12 @@ impl Arguments {
                 })
             };
             match argument.as_str() {
-                "--rounds" => read.rounds = number()? as usize,
-                "--milliseconds" => read.time = Duration::from_millis(number()?.into()),
+                "--minutes" => read.limit = Duration::from_secs(60 * u64::from(number()?)),
+                "--milliseconds" => read.turn = Duration::from_millis(number()?.into()),
                 "--tokio" => read.tokio = given.next().map(PathBuf::from),
                 option if option.starts_with('-') => {
                     return Err(format!(
-                        "there is no option {option}: expected --tokio FOLDER, --rounds N, \
+                        "there is no option {option}: expected --tokio FOLDER, --minutes N, \
                          --milliseconds N or a part of a name"
                     )
                     .into());
@@ -78,30 +80,54 @@ fn compare() -> Result<()> {
     if rows.is_empty() {
         return Err(format!("no row has {} in its name", arguments.filters.join(" or ")).into());
     }
-    // Half as long again for warm-up and start.
-    let each = arguments.time.mul_f64(1.5) * 2 * arguments.rounds as u32;
     println!(
-        "{} rows, {} rounds of {} ms: about {} s.\n",
+        "{} rows in turns of {} ms, until each is known within 10 %, for at most {} min.\n",
         rows.len(),
-        arguments.rounds,
-        arguments.time.as_millis(),
-        (each * rows.len() as u32).as_secs(),
+        arguments.turn.as_millis(),
+        arguments.limit.as_secs() / 60,
     );
+    let measured = measure_all(&rows, &arguments)?;
     let mut table = Table::new(&tokio.version);
-    for (number, row) in rows.iter().enumerate() {
-        let Row { file, name, .. } = row;
-        let measured = row.measure(arguments.rounds, arguments.time, |round| {
-            progress(&format!(
-                "{}/{} {file} {name}, round {round}",
-                number + 1,
-                rows.len()
-            ));
-        });
-        clear();
-        table.row(file, name, measured?);
+    for (row, rounds) in rows.iter().zip(&measured) {
+        table.row(row.file, &row.name, rounds);
     }
     table.finish();
     Ok(())
+}
+
+/// Returns the rounds of each row. Each row has at least the rounds that an interval needs, also when the time is up.
+fn measure_all(rows: &[Row], arguments: &Arguments) -> Result<Vec<Vec<Round>>> {
+    let started = Instant::now();
+    let mut measured: Vec<Vec<Round>> = rows.iter().map(|_| Vec::new()).collect();
+    for number in 1.. {
+        let is_certain =
+            |rounds: &Vec<Round>| Ratios::of(rounds).is_some_and(|it| it.are_certain());
+        let open: Vec<usize> = (0..rows.len())
+            .filter(|&index| !is_certain(&measured[index]))
+            .collect();
+        let is_late = || number > MIN_ROUNDS && started.elapsed() > arguments.limit;
+        if open.is_empty() || is_late() {
+            break;
+        }
+        println!(
+            "Round {number}, after {} s: {} of {} rows.",
+            started.elapsed().as_secs(),
+            open.len(),
+            rows.len()
+        );
+        for (done, &index) in open.iter().enumerate() {
+            if is_late() {
+                break;
+            }
+            let Row { file, name, .. } = &rows[index];
+            progress(&format!("{}/{} {file} {name}", done + 1, open.len()));
+            let round = rows[index].round(number, arguments.turn);
+            clear();
+            measured[index].push(round?);
+        }
+    }
+    println!();
+    Ok(measured)
 }
 
 fn main() -> ExitCode {

@@ -10,8 +10,8 @@ use conformance::Result;
 
 use crate::sources::File;
 
-/// How much longer than requested a process may take: benches do much outside of their measurements.
-const PATIENCE: u32 = 100;
+/// How long a process may take: benches do much outside of their measurements.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Nanoseconds per iteration.
 #[derive(Clone, Copy, Debug)]
@@ -68,30 +68,21 @@ pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<
 }
 
 impl Row<'_> {
-    /// Measures both in each round, in alternating order, so that neither always finds a warmer machine.
-    pub(crate) fn measure(
-        &self,
-        rounds: usize,
-        time: Duration,
-        progress: impl Fn(usize),
-    ) -> Result<Vec<Round>> {
+    /// Measures both in a turn of this length. Their order alternates with the rounds, so that neither always finds a
+    /// warmer machine.
+    pub(crate) fn round(&self, number: usize, turn: Duration) -> Result<Round> {
         let run = |program| {
-            once(program, self.number, time)
+            once(program, self.number, turn)
                 .map_err(|error| format!("{} {}: {error}", self.file, self.name))
         };
-        (1..=rounds)
-            .map(|round| {
-                progress(round);
-                if round % 2 == 0 {
-                    let ours = run(self.ours)?;
-                    let theirs = run(self.theirs)?;
-                    return Ok(Round { theirs, ours });
-                }
-                let theirs = run(self.theirs)?;
-                let ours = run(self.ours)?;
-                Ok(Round { theirs, ours })
-            })
-            .collect()
+        if number.is_multiple_of(2) {
+            let ours = run(self.ours)?;
+            let theirs = run(self.theirs)?;
+            return Ok(Round { theirs, ours });
+        }
+        let theirs = run(self.theirs)?;
+        let ours = run(self.ours)?;
+        Ok(Round { theirs, ours })
     }
 }
 
@@ -102,13 +93,12 @@ fn once(program: &Path, row: usize, time: Duration) -> Result<Times> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
-    let limit = time * PATIENCE;
     let started = Instant::now();
     let status = loop {
         if let Some(status) = process.try_wait()? {
             break status;
         }
-        if started.elapsed() > limit {
+        if started.elapsed() > LIMIT {
             process.kill()?;
             process.wait()?;
             return Err(format!("{} hangs", program.display()).into());

@@ -2,19 +2,22 @@
 
 use crate::measure::{Round, Times};
 
-/// Ratios of one row: Tokio's time divided by pointsman's, above 1 if pointsman is faster.
-struct Ratios {
+/// The least number of rounds that has an interval.
+pub(crate) const MIN_ROUNDS: usize = 6;
+
+/// How far the ends of an interval may be from its middle.
+const WIDEST: f64 = 1.1;
+
+/// A row of the table.
+struct Line {
     file: String,
-    wall: f64,
-    processor: f64,
+    title: String,
+    ratios: Ratios,
 }
 
 pub(crate) struct Table {
     version: String,
-    rows: Vec<Ratios>,
-    /// The rows in which pointsman was slower in each round, and which time.
-    behind: Vec<String>,
-    rows_behind: usize,
+    lines: Vec<Line>,
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -49,38 +52,84 @@ fn time(nanoseconds: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The medians of one time over the rounds: Tokio's, ours and the ratio, with the ratio's minimum and maximum.
+/// The medians of one time over the rounds: Tokio's, ours and the ratio, with the interval of the ratio. The ratio is
+/// Tokio's time divided by pointsman's, above 1 if pointsman is faster.
 struct Compared {
     theirs: f64,
     ours: f64,
     ratio: f64,
-    range: (f64, f64),
-    rounds: usize,
+    interval: (f64, f64),
 }
 
-/// Fewer rounds than this prove nothing.
-const ENOUGH: usize = 3;
+pub(crate) struct Ratios {
+    wall: Compared,
+    processor: Compared,
+}
 
-fn compare(rounds: &[Round], which: impl Fn(&Times) -> f64) -> Compared {
-    let ratios = || rounds.iter().map(|it| which(&it.theirs) / which(&it.ours));
-    Compared {
-        theirs: median(rounds.iter().map(|it| which(&it.theirs)).collect()),
-        ours: median(rounds.iter().map(|it| which(&it.ours)).collect()),
-        ratio: median(ratios().collect()),
-        range: (
-            ratios().fold(f64::INFINITY, f64::min),
-            ratios().fold(0.0, f64::max),
-        ),
-        rounds: rounds.len(),
+impl Ratios {
+    /// `None` if the rounds are too few.
+    pub(crate) fn of(rounds: &[Round]) -> Option<Self> {
+        (rounds.len() >= MIN_ROUNDS).then(|| Self {
+            wall: compare(rounds, |times| times.wall),
+            processor: compare(rounds, |times| times.processor),
+        })
+    }
+
+    pub(crate) fn are_certain(&self) -> bool {
+        self.wall.is_certain() && self.processor.is_certain()
+    }
+
+    fn clocks(&self) -> [(&'static str, &Compared); 2] {
+        [
+            ("wall time", &self.wall),
+            ("processor time", &self.processor),
+        ]
     }
 }
 
-/// Says that a row is slower: in each of enough rounds, or in most.
-fn verdict(compared: &Compared) -> &'static str {
-    match compared {
-        it if it.range.1 < 1.0 && it.rounds >= ENOUGH => "BEHIND",
-        it if it.ratio < 1.0 => "behind, perhaps",
-        _ => "",
+/// The number of values on each side that are outside of an interval of at least 95 % for the median of `count` values, by
+/// the sign test.
+fn outside(count: usize) -> usize {
+    let mut probability = 0.5_f64.powi(count as i32);
+    let mut sum = 0.0;
+    for below in 0..count {
+        sum += probability;
+        if sum > 0.025 {
+            return below.saturating_sub(1);
+        }
+        probability *= (count - below) as f64 / (below + 1) as f64;
+    }
+    0
+}
+
+fn compare(rounds: &[Round], which: impl Fn(&Times) -> f64) -> Compared {
+    let ratios = rounds.iter().map(|it| which(&it.theirs) / which(&it.ours));
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    let outside = outside(ratios.len());
+    Compared {
+        theirs: median(rounds.iter().map(|it| which(&it.theirs)).collect()),
+        ours: median(rounds.iter().map(|it| which(&it.ours)).collect()),
+        interval: (ratios[outside], ratios[ratios.len() - 1 - outside]),
+        ratio: median(ratios),
+    }
+}
+
+impl Compared {
+    fn is_certain(&self) -> bool {
+        self.interval.1 <= self.interval.0 * WIDEST * WIDEST
+    }
+
+    fn is_behind(&self) -> bool {
+        self.interval.1 < 1.0
+    }
+
+    fn verdict(&self) -> &'static str {
+        match self {
+            it if it.is_behind() => "BEHIND",
+            it if it.ratio < 1.0 => "behind, perhaps",
+            _ => "",
+        }
     }
 }
 
@@ -90,84 +139,99 @@ impl Table {
             "Ratios: Tokio's time over that of pointsman, above 1 where pointsman is faster.\n"
         );
         println!(
-            "{:<52}{:>45}  {:>30}",
+            "{:<52}{:>45}{:>45}",
             "", "wall time of an iteration", "processor time"
         );
         println!(
-            "{:<52}{:>10}{:>10}{:>25}  {:>10}{:>10}{:>10}",
+            "{:<52}{:>10}{:>10}{:>25}{:>10}{:>10}{:>25}",
             "", "Tokio", "pointsman", "ratio", "Tokio", "pointsman", "ratio"
         );
         Self {
             version: version.to_owned(),
-            rows: Vec::new(),
-            behind: Vec::new(),
-            rows_behind: 0,
+            lines: Vec::new(),
         }
     }
 
-    pub(crate) fn row(&mut self, file: &str, name: &str, rounds: Vec<Round>) {
-        let wall = compare(&rounds, |times| times.wall);
-        let processor = compare(&rounds, |times| times.processor);
+    pub(crate) fn row(&mut self, file: &str, name: &str, rounds: &[Round]) {
+        let ratios = Ratios::of(rounds).expect("each row has enough rounds");
         let title = format!("{file} {name}");
-        let range = format!("({:.2}-{:.2})", wall.range.0, wall.range.1);
-        let (mut notes, listed) = (Vec::new(), self.behind.len());
-        for (clock, compared) in [("wall time", &wall), ("processor time", &processor)] {
-            let verdict = verdict(compared);
-            if !verdict.is_empty() {
-                notes.push(format!("{clock} {verdict}"));
-            }
-            if verdict == "BEHIND" {
-                self.behind
-                    .push(format!("{title}: {clock} {:.2}", compared.ratio));
-            }
+        let mut notes: Vec<String> = ratios
+            .clocks()
+            .iter()
+            .filter(|(_, compared)| !compared.verdict().is_empty())
+            .map(|(clock, compared)| format!("{clock} {}", compared.verdict()))
+            .collect();
+        if !ratios.are_certain() {
+            notes.push("not within 10 %".to_owned());
         }
-        self.rows_behind += usize::from(self.behind.len() > listed);
-        let line = format!(
-            "{title:<52}{:>10}{:>10}{:>8.2} {range:>16}  {:>10}{:>10}{:>10.2}  {}",
-            time(wall.theirs),
-            time(wall.ours),
-            wall.ratio,
-            time(processor.theirs),
-            time(processor.ours),
-            processor.ratio,
-            notes.join(", "),
-        );
+        let columns = ratios.clocks().map(|(_, compared)| {
+            let (low, high) = compared.interval;
+            format!(
+                "{:>10}{:>10}{:>8.2} {:>16}",
+                time(compared.theirs),
+                time(compared.ours),
+                compared.ratio,
+                format!("({low:.2}-{high:.2})"),
+            )
+        });
+        let line = format!("{title:<52}{}  {}", columns.join(""), notes.join(", "));
         println!("{}", line.trim_end());
-        self.rows.push(Ratios {
+        self.lines.push(Line {
             file: file.to_owned(),
-            wall: wall.ratio,
-            processor: processor.ratio,
+            title,
+            ratios,
         });
     }
 
     pub(crate) fn finish(self) {
+        let mean = |lines: &[Line], which: fn(&Ratios) -> f64| {
+            geometric_mean(lines.iter().map(|line| which(&line.ratios)))
+        };
+        let (wall, processor) = (
+            |ratios: &Ratios| ratios.wall.ratio,
+            |ratios: &Ratios| ratios.processor.ratio,
+        );
         println!(
             "\n{:<30}{:>6}{:>8}{:>12}",
             "Geometric means", "rows", "wall", "processor"
         );
-        for rows in self.rows.chunk_by(|one, other| one.file == other.file) {
+        for lines in self.lines.chunk_by(|one, other| one.file == other.file) {
             println!(
                 "{:<30}{:>6}{:>8.2}{:>12.2}",
-                rows[0].file,
-                rows.len(),
-                geometric_mean(rows.iter().map(|row| row.wall)),
-                geometric_mean(rows.iter().map(|row| row.processor)),
+                lines[0].file,
+                lines.len(),
+                mean(lines, wall),
+                mean(lines, processor),
             );
         }
-        if !self.behind.is_empty() {
-            println!("\nBehind in each round:");
-            for row in &self.behind {
-                println!("  {row}");
+        let is_behind = |line: &&Line| line.ratios.clocks().iter().any(|(_, it)| it.is_behind());
+        let behind: Vec<&Line> = self.lines.iter().filter(is_behind).collect();
+        if !behind.is_empty() {
+            println!("\nBehind, with the whole interval:");
+            for line in &behind {
+                for (clock, compared) in line.ratios.clocks() {
+                    if compared.is_behind() {
+                        println!("  {}: {clock} {:.2}", line.title, compared.ratio);
+                    }
+                }
             }
         }
+        let uncertain = self.lines.iter().filter(|it| !it.ratios.are_certain());
+        match uncertain.count() {
+            0 => println!("\nEach row is known within 10 %."),
+            count => println!(
+                "\nThe time was up before {count} rows were known within 10 %: give it more MINUTES, or a \
+                 machine with less other load."
+            ),
+        }
         println!(
-            "\n{} rows: pointsman is {:.2} times as fast as Tokio {} in wall time, {:.2} times in \
+            "{} rows: pointsman is {:.2} times as fast as Tokio {} in wall time, {:.2} times in \
              processor time (geometric means); {} behind",
-            self.rows.len(),
-            geometric_mean(self.rows.iter().map(|row| row.wall)),
+            self.lines.len(),
+            mean(&self.lines, wall),
             self.version,
-            geometric_mean(self.rows.iter().map(|row| row.processor)),
-            match self.rows_behind {
+            mean(&self.lines, processor),
+            match behind.len() {
                 0 => "no row is".to_owned(),
                 1 => "1 row is".to_owned(),
                 count => format!("{count} rows are"),
@@ -201,15 +265,29 @@ mod tests {
             times.wall
         });
         assert_eq!((compared.theirs, compared.ours), (3.0, 2.0));
-        assert_eq!((compared.ratio, compared.range), (2.0, (1.5, 2.0)));
+        assert_eq!((compared.ratio, compared.interval), (2.0, (1.5, 2.0)));
     }
 
     #[test]
-    fn behind_is_what_was_slower_in_each_round() {
-        let of = |pairs| verdict(&compare(&rounds(pairs), |times| times.processor));
-        assert_eq!(of(&[(1.0, 2.0), (1.0, 3.0), (1.0, 1.1)]), "BEHIND");
-        assert_eq!(of(&[(1.0, 2.0), (1.0, 3.0), (1.0, 0.9)]), "behind, perhaps");
-        assert_eq!(of(&[(1.0, 2.0), (1.0, 0.5), (1.0, 0.9)]), "");
+    fn behind_is_a_row_whose_whole_interval_is_below_1() {
+        let of = |slowest| {
+            let mut pairs = [(1.0, 1.1); MIN_ROUNDS];
+            pairs[2] = (1.0, slowest);
+            Ratios::of(&rounds(&pairs)).expect("enough rounds")
+        };
+        assert_eq!(of(1.2).processor.verdict(), "BEHIND");
+        assert_eq!(of(0.9).processor.verdict(), "behind, perhaps");
+        assert!(of(1.2).are_certain());
+        assert!(!of(0.8).are_certain());
+        assert!(Ratios::of(&rounds(&[(1.0, 1.1); MIN_ROUNDS - 1])).is_none());
+    }
+
+    #[test]
+    fn an_interval_leaves_out_what_the_sign_test_allows() {
+        // From tables of the binomial distribution.
+        for (count, expected) in [(6, 0), (8, 0), (9, 1), (12, 2), (15, 3), (20, 5), (50, 17)] {
+            assert_eq!(outside(count), expected, "{count}");
+        }
     }
 
     #[test]

@@ -21,35 +21,25 @@ use mio::net::{TcpStream, UdpSocket, UnixStream};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use protocol::{Done, Latencies, MESSAGE, message};
+use protocol::{Done, Latencies};
 
+use crate::answer::{Answer, Requests};
 use crate::program::Program;
+use crate::tls::{self, Tls};
 use crate::{Driver, LONGEST_WAIT, Pace};
 
 const MOST_EVENTS: usize = 1024;
 const IS_DUE: Token = Token(usize::MAX - 1);
 const SEED: u64 = 1;
-
-const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
-const STATUS: &[u8] = b"HTTP/1.1 200 OK\r\n";
-const LONGEST_ANSWER: usize = 1024;
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 16;
 
 pub(crate) struct Echo<S> {
     poll: Poll,
     events: Events,
     connections: Vec<Connection<S>>,
+    buffer: Box<[u8]>,
 }
-
-#[derive(Clone, Copy)]
-pub(crate) enum Requests {
-    /// Messages that come back.
-    Messages,
-    /// Requests to a web server, whose answer ends with this.
-    Pages(&'static str),
-}
-
-pub(crate) const PLAINTEXT: Requests = Requests::Pages("\r\n\r\nHello, World!");
-pub(crate) const JSON: Requests = Requests::Pages("\r\n\r\n{\"message\":\"Hello, World!\"}");
 
 struct Connection<S> {
     stream: S,
@@ -60,8 +50,7 @@ struct Connection<S> {
     waits_since: Option<Instant>,
     /// The due times of requests that could not be sent yet.
     overdue: VecDeque<Instant>,
-    received: [u8; LONGEST_ANSWER],
-    count: usize,
+    answer: Answer,
 }
 
 pub(crate) fn tcp(address: &str, connections: usize, requests: Requests) -> Echo<TcpStream> {
@@ -70,6 +59,18 @@ pub(crate) fn tcp(address: &str, connections: usize, requests: Requests) -> Echo
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(TcpStream::from_std(stream))
+    };
+    Echo::new(connections, requests, connect)
+}
+
+/// `address` is followed by the path of the certificate.
+pub(crate) fn tls(address: &str, connections: usize, requests: Requests) -> Echo<Tls> {
+    let (address, certificate) = address.split_once(' ').expect("<address> <certificate>");
+    let config = tls::trust(certificate);
+    let connect = || {
+        let stream = std::net::TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        tls::connect(stream, &config)
     };
     Echo::new(connections, requests, connect)
 }
@@ -106,13 +107,14 @@ impl<S: Read + Write + Source> Echo<S> {
                 poll.registry()
                     .register(&mut stream, Token(index), Interest::READABLE)
                     .expect("a socket that can be waited for");
-                Connection::new(stream, requests, index)
+                Connection::new(stream, requests.clone(), index)
             })
             .collect();
         Self {
             poll,
             events: Events::with_capacity(MOST_EVENTS),
             connections,
+            buffer: vec![0; BUFFER].into(),
         }
     }
 
@@ -182,15 +184,19 @@ impl<S: Read + Write + Source> Echo<S> {
         done(&latencies, took)
     }
 
+    /// Awaits the answers to all requests, also of those that are overdue: as long as answers come.
     fn wait_for_all(&mut self, mut answered: impl FnMut(&mut Connection<S>, Duration)) {
-        let until = Instant::now() + LONGEST_WAIT;
+        let mut until = Instant::now() + LONGEST_WAIT;
         while self
             .connections
             .iter()
             .any(|connection| connection.waits_since.is_some())
         {
             assert!(Instant::now() < until, "a request was never answered");
-            self.turn(until, |connection, took, _| answered(connection, took));
+            self.turn(until, |connection, took, _| {
+                answered(connection, took);
+                until = Instant::now() + LONGEST_WAIT;
+            });
         }
     }
 
@@ -210,7 +216,7 @@ impl<S: Read + Write + Source> Echo<S> {
                 continue;
             }
             let connection = &mut self.connections[event.token().0];
-            if let Some(due) = connection.receive() {
+            if let Some(due) = connection.receive(&mut self.buffer) {
                 let now = Instant::now();
                 answered(connection, now - due, now);
             }
@@ -244,22 +250,18 @@ impl<S: Read + Write> Connection<S> {
             turn: 0,
             waits_since: None,
             overdue: VecDeque::new(),
-            received: [0; LONGEST_ANSWER],
-            count: 0,
+            answer: Answer::default(),
         }
     }
 
     fn send(&mut self, due: Instant) {
         self.turn = self.turn.wrapping_add(1);
         self.waits_since = Some(due);
-        self.count = 0;
-        let message = message(self.number, self.turn);
-        let request = match self.requests {
-            Requests::Messages => &message,
-            Requests::Pages(_) => REQUEST,
-        };
-        let count = self.stream.write(request);
-        assert_eq!(count.expect("room for a request"), request.len());
+        self.answer.begin();
+        self.requests.write(self.number, self.turn, |request| {
+            let count = self.stream.write(request);
+            assert_eq!(count.expect("room for a request"), request.len());
+        });
     }
 
     fn send_overdue(&mut self) {
@@ -272,44 +274,20 @@ impl<S: Read + Write> Connection<S> {
 
     /// Returns when the request was due, once the answer is complete. Nothing can follow the answer, so the socket need
     /// not be read until it is empty.
-    fn receive(&mut self) -> Option<Instant> {
+    fn receive(&mut self, buffer: &mut [u8]) -> Option<Instant> {
         let due = self.waits_since?;
         loop {
-            match self.stream.read(&mut self.received[self.count..]) {
+            let count = match self.stream.read(buffer) {
                 Ok(0) => panic!("a connection was closed"),
-                Ok(count) => self.count += count,
+                Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) => panic!("a connection broke: {error}"),
-            }
-            if self.is_answered() {
+            };
+            let request = (self.number, self.turn);
+            let (requests, answer) = (&self.requests, &mut self.answer);
+            if requests.is_answered(request, answer, &buffer[..count]) {
                 self.waits_since = None;
                 return Some(due);
-            }
-        }
-    }
-
-    fn is_answered(&self) -> bool {
-        let received = &self.received[..self.count];
-        match self.requests {
-            Requests::Messages => {
-                let sent = message(self.number, self.turn);
-                let is_complete = self.count >= MESSAGE;
-                assert!(
-                    !is_complete || received == sent,
-                    "the echo differs from the message"
-                );
-                is_complete
-            }
-            Requests::Pages(end) => {
-                assert!(
-                    received.starts_with(STATUS) || self.count < STATUS.len(),
-                    "a web server answered with another status"
-                );
-                assert!(
-                    self.count < LONGEST_ANSWER,
-                    "a web server's answer is too long"
-                );
-                received.ends_with(end.as_bytes())
             }
         }
     }
@@ -349,6 +327,8 @@ impl Source for Datagrams {
 mod tests {
     use std::net::TcpListener;
     use std::thread;
+
+    use protocol::MESSAGE;
 
     use super::*;
 

@@ -3,9 +3,11 @@
 //! Starts the subject's program. In each slice it sends requests in a closed loop or at a rate, and reads the program's
 //! resource usage before and after. It has one thread. `condition` is passed on to the lab.
 
+mod answer;
 mod churn;
 mod echo;
 mod program;
+mod tls;
 
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use lab::{Lab, Samples};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use protocol::{BLOCK_EVERY, Done, Usage};
 
-use echo::Requests;
+use answer::Requests;
 use program::{Program, Started};
 
 const WARM_UP: Duration = Duration::from_millis(150);
@@ -67,8 +69,16 @@ fn main() {
     let connections = || number.parse::<usize>().expect("a number of connections");
     let mut driver: Box<dyn Driver> = match kind {
         "tcp" => Box::new(echo::tcp(&address, connections(), Requests::Messages)),
-        "plaintext" => Box::new(echo::tcp(&address, connections(), echo::PLAINTEXT)),
-        "json" => Box::new(echo::tcp(&address, connections(), echo::JSON)),
+        "plaintext" => Box::new(echo::tcp(&address, connections(), answer::PLAINTEXT)),
+        "json" => Box::new(echo::tcp(&address, connections(), answer::JSON)),
+        "tls" => Box::new(echo::tls(&address, connections(), answer::PLAINTEXT)),
+        "serve" => {
+            let (connections, bytes) = number.split_once('x').expect("<connections>x<bytes>");
+            let content = protocol::file_content(bytes.parse().expect("a number of bytes"));
+            let connections = connections.parse().expect("a number of connections");
+            let requests = Requests::File(content.into());
+            Box::new(echo::tcp(&address, connections, requests))
+        }
         "unix" => Box::new(echo::unix(&address, connections())),
         "udp" => Box::new(echo::udp(&address, connections())),
         "churn" => Box::new(churn::Churn::new(&address, connections())),

@@ -5,8 +5,8 @@
 //!
 //! Invariant: without an order, a program uses no processor time for the protocol.
 
-mod echoed;
 mod latencies;
+mod sent_back;
 mod usage;
 
 use std::io::{self, BufRead, Write};
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use echoed::{MESSAGE, message};
 pub use latencies::{Latencies, Percentiles};
+pub use sent_back::{MESSAGE, file_content, message};
 pub use usage::{Blocks, Usage};
 
 /// How often the blocking task blocks its worker, and for how long.

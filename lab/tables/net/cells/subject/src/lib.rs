@@ -11,6 +11,7 @@ mod http;
 mod processes;
 mod redis;
 mod runtime;
+mod tls;
 
 use std::time::Duration;
 
@@ -40,6 +41,24 @@ pub fn main() {
         "churn" => serve(&runtime, &blocks, echo::churn),
         "plaintext" => serve(&runtime, &blocks, http::plaintext),
         "json" => serve(&runtime, &blocks, http::json),
+        "tls" => {
+            let folder = tempfile::tempdir().expect("a folder of its own");
+            let certificate = folder.path().join("certificate");
+            let acceptor = tls::acceptor(&certificate);
+            let listener = runtime.wait_for(echo::bind_tcp());
+            let address = listener.local_addr().expect("it is bound");
+            runtime.spawn(http::plaintext_over_tls(listener, acceptor));
+            ready(Some(format!("{address} {}", certificate.display())));
+            protocol::obey(&blocks, only_asked);
+        }
+        "serve" => {
+            let (_, bytes) = number.split_once('x').expect("<connections>x<bytes>");
+            let folder = tempfile::tempdir().expect("a folder of its own");
+            let content = protocol::file_content(parse(bytes) as usize);
+            std::fs::write(folder.path().join("file"), content).expect("room for the file");
+            let path = folder.path().to_owned();
+            serve(&runtime, &blocks, |listener| http::files(listener, path));
+        }
         "udp" => {
             let socket = runtime.wait_for(echo::bind_udp());
             ready(Some(echo::address_of(&socket)));

@@ -5,10 +5,11 @@
 
 mod idle;
 mod search;
+mod timers;
 mod watch;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::Duration;
 
 pub(super) use self::watch::TICK;
@@ -32,6 +33,8 @@ enum WorkerState {
     Found {
         has_searched: bool,
     },
+    /// Has woken up for these timers.
+    Fires(Vec<usize>),
     /// Between two tasks.
     Free,
     /// Runs this task, and queues its forks from `next` on.
@@ -70,7 +73,11 @@ struct Worker {
 enum Event {
     Arrival(usize),
     Worker(usize),
-    Tick { generation: u64 },
+    /// The timers of this millisecond are due.
+    Timers,
+    Tick {
+        generation: u64,
+    },
 }
 
 pub(super) struct Machine<'a> {
@@ -86,6 +93,8 @@ pub(super) struct Machine<'a> {
     sleepers: Vec<usize>,
     inject: VecDeque<usize>,
     inject_taken: usize,
+    /// The tasks that sleep, by the time at which they are due.
+    timers: BTreeMap<u64, Vec<usize>>,
     mode: Mode,
     watch: Watch,
     random: Random,
@@ -137,6 +146,7 @@ pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs)
         sleepers: (0..cores).collect(),
         inject: VecDeque::new(),
         inject_taken: 0,
+        timers: BTreeMap::new(),
         mode: Mode::Lazy,
         watch: Watch::default(),
         random: Random::new(1),
@@ -187,6 +197,7 @@ impl Machine<'_> {
                         self.at(self.now + took.max(1), Event::Worker(index));
                     }
                 }
+                Event::Timers => self.fire(),
                 Event::Tick { generation } => self.tick(generation),
             }
         }
@@ -230,6 +241,7 @@ impl Machine<'_> {
                 Some(took)
             }
             WorkerState::Found { has_searched } => Some(self.begin_anew(index, has_searched)),
+            WorkerState::Fires(_) => Some(self.queue_due(index)),
             WorkerState::Free => self.next(index),
             WorkerState::Forks { task, next } => Some(self.fork(index, task, next)),
             WorkerState::Ends { task } => Some(self.end(index, task)),
@@ -355,7 +367,10 @@ impl Machine<'_> {
         let mut took = 0;
         if let Some(then) = self.workload.tasks[task].then {
             self.needs[then] -= 1;
-            if self.needs[then] == 0 {
+            let sleeps = self.workload.tasks[task].sleeps;
+            if sleeps > 0 {
+                self.sleep_until(self.now + sleeps, then);
+            } else if self.needs[then] == 0 {
                 took = self.queue(index, then);
                 self.overhead += took;
             }

@@ -13,6 +13,7 @@ pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
     // The times at which tasks are injected or end.
     let mut arrivals = workload.arrivals.iter().peekable();
     let mut ends: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    let mut sleeping: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     let mut ready = VecDeque::new();
     let mut free = cores;
     let mut waits = Vec::new();
@@ -20,7 +21,9 @@ pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
     loop {
         let next_arrival = arrivals.peek().map(|&&(time, _)| time);
         let next_end = ends.peek().map(|&Reverse((time, _))| time);
-        let Some(next) = next_arrival.into_iter().chain(next_end).min() else {
+        let next_timer = sleeping.peek().map(|&Reverse((time, _))| time);
+        let times = [next_arrival, next_end, next_timer];
+        let Some(next) = times.into_iter().flatten().min() else {
             break;
         };
         now = next;
@@ -29,10 +32,15 @@ pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
             free += 1;
             if let Some(then) = tasks[index].then {
                 needs[then] -= 1;
-                if needs[then] == 0 {
+                if tasks[index].sleeps > 0 {
+                    sleeping.push(Reverse((now + tasks[index].sleeps, then)));
+                } else if needs[then] == 0 {
                     ready.push_back((now, then));
                 }
             }
+        } else if next_timer == Some(now) {
+            let Reverse((_, index)) = sleeping.pop().expect("the loop has peeked at it");
+            ready.push_back((now, index));
         } else if let Some(&(_, index)) = arrivals.next() {
             ready.push_back((now, index));
         }

@@ -39,6 +39,13 @@ struct Costs {
 }
 
 impl Costs {
+    /// A virtual machine of two cores, in which a futex call that wakes a thread was measured to take 5 µs, and the woken
+    /// thread to use 3 µs until it sleeps again. The latency is an upper estimate for a core that is asleep.
+    const MEASURED: Self = Self {
+        call: 5_000,
+        ..Self::with_latency(50_000)
+    };
+
     const fn with_latency(latency: u64) -> Self {
         Self {
             call: 2_000,

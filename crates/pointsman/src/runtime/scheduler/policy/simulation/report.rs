@@ -105,8 +105,43 @@ fn print_tables() {
         }
         waits(cores, &Workload::blocking(cores, 30, 2_000));
     }
+    half_load(cores);
     quanta();
     locks::print_tables();
+}
+
+/// Compares the processor time of web-like jobs beyond their own, with a wake-up as expensive as assumed elsewhere and as
+/// measured.
+fn half_load(cores: impl Iterator<Item = usize>) {
+    println!(
+        "\nweb-like jobs: us of processor time for each job beyond its own, of which searches; and waits"
+    );
+    for cores in cores {
+        for percent in [10, 50, 90] {
+            let jobs = 500 * cores;
+            let load = Workload::web(cores, percent, jobs);
+            let each = |time: u64| time as f64 / jobs as f64 / 1e3;
+            let ideal = ideal::run(&load, cores);
+            for costs in [Costs::with_latency(25 * MICROSECOND), Costs::MEASURED] {
+                let (call, p99) = (duration(costs.call), duration(ideal.wait(99)));
+                println!(
+                    "{cores:5}  {}, {call} for a call; ideal: p99 {p99}",
+                    load.name
+                );
+                for rules in [Rules::Ours, Rules::OneSearcher, Rules::Tokio] {
+                    let run = run(&load, cores, rules, costs);
+                    println!(
+                        "       {:12} {:6.2} {:6.2}  p50 {:>6}  p99 {:>6}",
+                        format!("{rules:?}"),
+                        each(run.processor_time() - run.work),
+                        each(run.searched),
+                        duration(run.wait(50)),
+                        duration(run.wait(99)),
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// Compares other quanta.

@@ -117,5 +117,24 @@ fn short_tasks_cost_little_more_processor_time_than_with_tokio() {
     }
 }
 
+/// Most of the difference is the price of shorter waits: on many cores more workers wake up.
+#[test]
+fn web_like_jobs_cost_at_most_2_percent_more_processor_time_than_with_tokio() {
+    for cores in [8, 64, 128] {
+        for percent in [10, 50, 90] {
+            let load = Workload::web(cores, percent, 100 * cores);
+            for costs in [Costs::with_latency(LATENCY), Costs::MEASURED] {
+                let [ours, tokio] =
+                    [Rules::Ours, Rules::Tokio].map(|rules| run(&load, cores, rules, costs));
+                let (time, theirs) = (ours.processor_time(), tokio.processor_time());
+                assert!(time < theirs * 102 / 100, "{cores} {percent}");
+                if cores > 8 && percent > 10 {
+                    assert!(ours.wait(99) < tokio.wait(99) * 7 / 10, "{cores} {percent}");
+                }
+            }
+        }
+    }
+}
+
 /// The cost of the last searches before all workers sleep, and of the watchdog.
 const FIXED: u64 = 200 * MICROSECOND;

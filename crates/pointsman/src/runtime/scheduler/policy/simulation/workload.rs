@@ -26,10 +26,14 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
+    /// Between 0 and 1.
+    fn fraction(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
     /// The time between two independent events with this average distance.
     fn exponential(&mut self, mean: f64) -> f64 {
-        let uniform = ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        -mean * uniform.ln()
+        -mean * self.fraction().ln()
     }
 }
 
@@ -41,6 +45,8 @@ pub(super) struct Task {
     pub(super) blocks: u64,
     /// The task that this one wakes when it ends.
     pub(super) then: Option<usize>,
+    /// How long it then sleeps before `then` is ready; 0 for not at all.
+    pub(super) sleeps: u64,
     /// The number of tasks that must wake it before it is ready. 0 for a task that is forked or injected.
     pub(super) needs: usize,
 }
@@ -84,6 +90,37 @@ impl Workload {
             name: format!("{percent} % load of {}", length_name(length)),
             tasks: vec![Task::of_length(length); count],
             arrivals: arrivals(cores, percent, count, length as f64),
+            is_of_one_thread: false,
+        }
+    }
+
+    /// Jobs as a web server has them, as in the row `web-like jobs` of the lab's table `net`: each is injected, computes for
+    /// 20 to 200 µs (47 on average), sleeps for 1 to 5 ms and computes for 2 µs. `percent` of the cores are busy.
+    pub(super) fn web(cores: usize, percent: usize, jobs: usize) -> Self {
+        const SENDS: u64 = 2 * MICROSECOND;
+        let mut random = Random::new(11);
+        let mut tasks = Vec::with_capacity(2 * jobs);
+        for job in 0..jobs {
+            let (length, sleep) = (random.fraction(), random.fraction());
+            tasks.push(Task {
+                then: Some(2 * job + 1),
+                sleeps: MILLISECOND + (4.0 * sleep * MILLISECOND as f64) as u64,
+                ..Task::of_length((20.0 * 10_f64.powf(length.powi(3)) * 1e3) as u64)
+            });
+            tasks.push(Task {
+                needs: 1,
+                ..Task::of_length(SENDS)
+            });
+        }
+        let work: u64 = tasks.iter().map(|task| task.computes).sum();
+        let arrivals = arrivals(cores, percent, jobs, work as f64 / jobs as f64);
+        Self {
+            name: format!("{percent} % load of web-like jobs"),
+            tasks,
+            arrivals: arrivals
+                .into_iter()
+                .map(|(time, job)| (time, 2 * job))
+                .collect(),
             is_of_one_thread: false,
         }
     }
