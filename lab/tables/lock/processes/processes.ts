@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sum } from 'simple-statistics';
 import type { Address } from '../../../harness/redis-server.js';
+import { within } from '../../../harness/watch.js';
 import { reject } from '../judge.js';
 import { fairness, slowestWaits } from '../workloads/fairness.js';
-import { within } from '../workloads/watch.js';
 import { FileJudge } from './file-judge.js';
 import { type Command, type Orders, processCount, type Report, type Setting } from './shared.js';
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { within } from '../../../harness/watch.js';
 import handOverInProcess from '../floors/hand-over-in-process.js';
 import { Judge } from '../judge.js';
 import { FileJudge } from '../processes/file-judge.js';
@@ -9,7 +10,6 @@ import type { LockClient } from '../subject.js';
 import { fairness, slowestWaits } from './fairness.js';
 import { drawFrom, keySets } from './keys.js';
 import { takeTurns } from './take-turns.js';
-import { within } from './watch.js';
 
 const draw = () => ['a'];
 
