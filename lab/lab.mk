@@ -11,7 +11,7 @@ endif
 # Prerequisites of the tables: a server, a browser, a load generator, programs.
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
-lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter lock limit net,$(or $(TABLE),lock)),redis)
 lab: $(if $(filter lock,$(or $(TABLE),lock)),ruby-if-possible)
 lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)

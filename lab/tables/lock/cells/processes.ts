@@ -2,10 +2,17 @@
  * Several processes with ten tasks each compete for the same keys, where a queue inside one process is not enough. The
  * same processes serve all settings in turn.
  */
-import type { Cell } from '../../../harness/table.js';
+import type { Cell, Subject } from '../../../harness/table.js';
 import { Processes } from '../processes/processes.js';
-import { nameOf, processCount, type Setting, settings } from '../processes/shared.js';
+import {
+  nameOf,
+  processCount,
+  type Setting,
+  semaphoreSettings,
+  settings,
+} from '../processes/shared.js';
 import { handOverInProcess, processesSubjects } from '../subjects/index.js';
+import { semaphores } from '../subjects/semaphores.js';
 import { costOf } from './cost.js';
 import { onServer } from './on-server.js';
 
@@ -13,9 +20,9 @@ const sliceMilliseconds = 250;
 /** After this time the engine has compiled the code of a turn in each process. */
 const warmUpMilliseconds = 1_000;
 
-export const processesCell: Cell = {
-  id: 'processes',
-  subjects: processesSubjects.map(({ name }) => name),
+const define = (id: string, subjects: readonly Subject[], settings: readonly Setting[]): Cell => ({
+  id,
+  subjects: subjects.map(({ name }) => name),
   expectedMilliseconds: 2_500,
   limitMilliseconds: 60_000,
   sliceMilliseconds,
@@ -40,7 +47,9 @@ export const processesCell: Cell = {
         );
       }
 
-      await run({ keySet: '3/5', pauseMilliseconds: 0 }, warmUpMilliseconds);
+      const [first] = settings as [Setting];
+      // Keys of its own.
+      await run({ ...first, keySet: '3/5', pauseMilliseconds: 0 }, warmUpMilliseconds);
       await lab.serve(
         settings.map((setting) => ({
           name: nameOf(setting),
@@ -50,4 +59,11 @@ export const processesCell: Cell = {
       processes.end();
       return { ok: true, samples: {} };
     }),
-};
+});
+
+export const processesCell = define('processes', processesSubjects, settings);
+export const semaphoreProcessesCell = define(
+  'semaphore-processes',
+  semaphores.filter(({ role }) => role !== 'floor'),
+  semaphoreSettings,
+);

@@ -18,6 +18,8 @@ import { foreignSubjects } from './redis-em-mutex.js';
 import { redisSemaphore, redisSemaphoreFast } from './redis-semaphore.js';
 import { redlock, redlockFast, sesamecareFast } from './redlock.js';
 import redlockUniversal from './redlock-universal.js';
+import { rwLocks } from './rw-locks.js';
+import { semaphores } from './semaphores.js';
 import simpleRedisMutex from './simple-redis-mutex.js';
 
 export { foreignSubjects, handOverInProcess };
@@ -60,9 +62,11 @@ export const test2Subjects: readonly Subject[] = [
 export const processesSubjects = [local, strict, ...fewPeers, simpleRedisMutex, handOverInProcess];
 
 /** In the order of the report. */
-export const subjects = [...new Set([...test1Subjects, ...warmSubjects])];
+export const subjects = [
+  ...new Set([...test1Subjects, ...warmSubjects, ...semaphores, ...rwLocks]),
+];
 
-const lockSubjects: readonly LockSubject[] = [pure, ...warmSubjects];
+const lockSubjects: readonly LockSubject[] = [pure, ...warmSubjects, ...semaphores, ...rwLocks];
 
 export function lockSubjectNamed(name: string): LockSubject {
   const found = lockSubjects.find((subject) => subject.name === name);
