@@ -97,6 +97,17 @@ const lines: readonly Line[] = [
     peers: [peer('redlock', 'default'), peer('redis-semaphore', 'Mutex')],
     platform: 'node',
   },
+  {
+    id: 'host',
+    ours: {
+      from: 'pointsman/shared',
+      names: ['SharedMutex'],
+      and: { from: 'pointsman/host', names: ['host'] },
+      title: '`SharedMutex` on `host`',
+    },
+    peers: [],
+    platform: 'node',
+  },
 ];
 
 const exportOf = ({ from, names, and }: Import): string =>

@@ -22,6 +22,8 @@ const entries = {
   diagnostics: 'diagnostics/index',
   shared: 'shared/index',
   redis: 'redis/index',
+  host: 'host/index',
+  http: 'http/index',
 };
 const forNode = {
   'bridge.node': 'bridge/index.node',
@@ -32,6 +34,7 @@ const scriptsOfThreads = {
   entry: 'pool/entry',
   'entry.node': 'pool/entry.node',
   'module-entry.node': 'bridge/module-entry.node',
+  'server-thread': 'host/server-thread',
 };
 
 const pathFrom = (start, id) => relative(start, id).replaceAll(sep, '/');
@@ -58,6 +61,7 @@ const groups = [
     debugName: 'modules',
     test: within(/\/(sync|shared|redis)\/(?!index\.)/),
   },
+  { name: 'host-server', test: within(/\/host\/(?!index\.|server-thread\.)/) },
   { name: 'transport.node', test: within(/\/transport\/.*\.node\./) },
   { name: 'pool-thread', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 4 },
   { name: 'pool-thread.node', test: within(/\/pool\/platform\.node\./) },

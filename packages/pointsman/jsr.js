@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const from = fileURLToPath(new URL('dist', import.meta.url));
 const to = fileURLToPath(new URL('jsr', import.meta.url));
-const published = /^(common|diagnostics(-watch)?|index|redis|shared|sync)\b(?!\.node)/;
+const published =
+  /^(common|diagnostics(-watch)?|host(-server)?|http|index|redis|server-thread|shared|sync)\b(?!\.node)/;
 
 rmSync(to, { recursive: true, force: true });
 for (const name of readdirSync(from).filter((name) => published.test(name))) {

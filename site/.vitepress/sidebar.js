@@ -36,6 +36,7 @@ const groups = {
     page('Events', 'docs/sync/events.md'),
     page('Worker pool', 'docs/pool.md'),
     page('Blocking calls between threads', 'docs/bridge.md'),
+    page('One host, no server', 'docs/host.md'),
     page('Distributed locks', 'docs/redis.md'),
     page('Find deadlocks', 'docs/diagnostics.md'),
   ],
@@ -66,6 +67,8 @@ const groups = {
     api('pointsman/bridge'),
     api('pointsman/shared'),
     api('pointsman/redis'),
+    api('pointsman/host'),
+    api('pointsman/http'),
     api('pointsman/diagnostics'),
   ],
   Rust: [

@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import * as task from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
+import * as host from 'pointsman/host';
+import * as http from 'pointsman/http';
 import * as pool from 'pointsman/pool';
 import * as redis from 'pointsman/redis';
 import * as shared from 'pointsman/shared';
@@ -17,6 +19,8 @@ test('a name exported by several entries is the same object', () => {
     pool,
     shared,
     redis,
+    host,
+    http,
     diagnostics,
   ];
   const met = new Map<string, unknown>();

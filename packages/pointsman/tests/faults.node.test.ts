@@ -1,5 +1,5 @@
 /**
- * The Redis mutex under every fault, in the short form of `make faults`, and the judge, which must detect locks that
+ * The mutex, on Redis and on one machine, under every fault, in the short form of `make faults`, and the judge, which must detect locks that
  * break their promises.
  */
 import { Semaphore } from 'pointsman';
@@ -8,6 +8,7 @@ import type { Fault } from './faults/dist/faults/fault.js';
 import { parseHistory } from './faults/dist/faults/history.js';
 import { judge } from './faults/dist/faults/judge.js';
 import { delayedReplies } from './faults/dist/faults/matrix/delayed-replies.js';
+import { hostMatrix } from './faults/dist/faults/matrix/host.js';
 import { matrix } from './faults/dist/faults/matrix/index.js';
 import { stoppedHolder } from './faults/dist/faults/matrix/stopped-holder.js';
 import { tryFault, unbounded, unchecked } from './faults/dist/faults/try.js';
@@ -19,7 +20,7 @@ const lanes = new Semaphore(4);
 
 describe('the matrix', () => {
   // Load on the machine can delay a trial, so each has a second attempt.
-  for (const fault of matrix) {
+  for (const fault of [...matrix, ...hostMatrix]) {
     test.concurrent(
       `${fault.number} ${fault.name}`,
       { timeout: 4 * limit, retry: 1 },

@@ -1,7 +1,11 @@
-/** The scenarios of `spec/` on `SharedMutex` over Redis. */
+/** The scenarios of `spec/` on `SharedMutex`, over Redis and on one machine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { missingCapabilities, runScenario } from '@pointsman/spec';
 import { scenarioFiles } from '@pointsman/spec/scenarios';
 import { Redis } from 'ioredis';
+import { host } from 'pointsman/host';
 import { redis } from 'pointsman/redis';
 import type { Store } from 'pointsman/shared';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -16,7 +20,7 @@ const files = Object.entries(scenarioFiles).filter(([, { primitive }]) =>
 /** Skipped where a grant takes a round trip: an abort in the same turn comes before the grant. */
 const grantsAtOnce = new Set(['grant, then abort, keeps the lock']);
 
-const ways = (['script', 'pure'] as const).flatMap((handler) =>
+const ways = (['script', 'pure', 'host'] as const).flatMap((handler) =>
   (['local', 'strict'] as const).map((mode) => ({ handler, mode })),
 );
 
@@ -30,15 +34,23 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
-  let client: Redis;
   let store: Store;
+  let end: () => void;
   beforeAll(() => {
-    client = new Redis({ port: server.port });
-    store = redis(client, { handler, ttl: 1_000, namespace: `${handler}-${mode}` });
+    const namespace = `${handler}-${mode}`;
+    if (handler === 'host') {
+      const directory = mkdtempSync(join(tmpdir(), 'pointsman-host-'));
+      store = host(namespace, { ttl: 1_000, directory });
+      end = () => rmSync(directory, { recursive: true });
+    } else {
+      const client = new Redis({ port: server.port });
+      store = redis(client, { handler, ttl: 1_000, namespace });
+      end = () => client.disconnect();
+    }
   });
   afterAll(async () => {
     await store.close();
-    client.disconnect();
+    end();
   });
 
   describe.each(files)('%s', (_, { primitive, scenarios }) => {

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { KeyedMutex, Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import { snapshot } from 'pointsman/diagnostics';
+import { rateLimitFetch } from 'pointsman/http';
 import { inline, Pool } from 'pointsman/pool';
 import { redis } from 'pointsman/redis';
 import { SharedMutex } from 'pointsman/shared';
 
-for (const imported of [KeyedMutex, connect, expose, snapshot, redis, SharedMutex]) {
+const functions = [KeyedMutex, connect, expose, rateLimitFetch, snapshot, redis, SharedMutex];
+for (const imported of functions) {
   assert.equal(typeof imported, 'function');
 }
 

@@ -13,7 +13,7 @@ export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
 export { LockLostError, StoreError } from './errors.js';
 export { Leader } from './leader.js';
-export type { CheckResult } from './limiter/check.js';
+export type { CheckResult, RateState } from './limiter/check.js';
 export { SharedLimiter, type SharedLimiterStats } from './limiter/limiter.js';
 export type {
   SharedLimiterOptions,

@@ -5,11 +5,11 @@ import {
   handlers,
   modes,
   type Outcome,
+  storeWays,
   untilHeld,
   untilWaiting,
   useServer,
   watch,
-  ways,
 } from '../../tests/redis/scene.js';
 import type { SharedGuard, SharedMutex } from './index.js';
 
@@ -27,7 +27,7 @@ async function queue(first: SharedMutex, requests: [SharedMutex, string | string
 
 const states = (outcomes: readonly Outcome<unknown>[]) => outcomes.map(({ state }) => state);
 
-describe.each(ways)('$handler, $mode', (way) => {
+describe.each(storeWays)('$handler, $mode', (way) => {
   test('a request that waits for one key holds none of its other keys', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guard = await a.lock('y');

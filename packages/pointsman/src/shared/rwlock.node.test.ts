@@ -1,6 +1,6 @@
-/** The read-write lock on Redis, with both handlers: sharing, order, all or nothing, downgrade, loss and bad input. */
+/** The read-write lock on Redis, with both handlers, and on one machine: sharing, order, all or nothing, downgrade, loss and bad input. */
 import { describe, expect, test } from 'vitest';
-import { handlers, short, soon, useServer, watch } from '../../tests/redis/scene.js';
+import { short, soon, storeHandlers, useServer, watch } from '../../tests/redis/scene.js';
 import {
   ClosedError,
   LockLostError,
@@ -12,7 +12,9 @@ import {
 
 const scene = useServer();
 
-describe.each(handlers)('%s', (handler) => {
+describe.each(storeHandlers)('%s', (handler) => {
+  /** Of what a server, or the way there, can suffer. */
+  const onServer = test.skipIf(handler === 'host');
   const open = async (ttl = 1_000) => new SharedRwLock(await scene.store({ handler, ttl }));
   const states = (outcomes: readonly { state: string }[]) => outcomes.map(({ state }) => state);
   const untilWaiting = (lock: SharedRwLock, count: number) =>
@@ -116,7 +118,7 @@ describe.each(handlers)('%s', (handler) => {
     expect(reader.signal.reason).toBeInstanceOf(LockLostError);
   });
 
-  test('readers of a process that stops renewing are removed with its lease', async () => {
+  onServer('readers of a process that stops renewing are removed with its lease', async () => {
     const { proxy, mutex } = await scene.disturbed({ handler, ttl: short });
     const dead = new SharedRwLock(await scene.store({ handler, ttl: short, port: proxy.port }));
     const reader = await dead.read('k');

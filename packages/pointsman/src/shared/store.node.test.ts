@@ -1,6 +1,6 @@
 /** Stores: their namespaces, and how they connect, disconnect and close. */
 import { describe, expect, test } from 'vitest';
-import { soon, useServer, watch, ways } from '../../tests/redis/scene.js';
+import { soon, storeWays, useServer, watch } from '../../tests/redis/scene.js';
 import { asyncDispose } from '../sync/dispose.js';
 import { ClosedError, SharedMutex } from './index.js';
 
@@ -12,41 +12,49 @@ const connections = async (): Promise<number> =>
     .trim()
     .split('\n').length;
 
-describe.each(ways)('$handler, $mode', ({ mode, ...way }) => {
-  test('stores of different namespaces have other keys, the same connections and options', async () => {
-    const store = await scene.store(way);
-    const child = store.withNamespace(`${scene.namespace}-child`);
-    expect(child).toMatchObject({ namespace: `${scene.namespace}-child`, ttl: store.ttl });
-    const [mutex, other] = [new SharedMutex(store, { mode }), new SharedMutex(child, { mode })];
-    const guard = await mutex.lock('a');
-    const before = await connections();
-    expect(await other.tryLock('a')).toMatchObject({ valid: true });
-    expect(await connections()).toBe(before);
-    await child.close();
-    await expect(other.lock('a')).rejects.toEqual(new ClosedError('the store is closed'));
-    expect(guard.valid).toBe(true);
-    await guard.release();
-    expect(await mutex.run('a', () => 'still open')).toBe('still open');
-  });
-
-  test('a store connects with the first request and disconnects with its last primitive, any number of times', async () => {
-    const store = await scene.store(way);
-    const before = await connections();
-    const keys = ['a', 'b'];
-    for (let round = 0; round < 3; round++) {
-      const mutexes = keys.map(() => new SharedMutex(store, { mode }));
-      const unused = new SharedMutex(store, { mode });
+describe.each(storeWays)('$handler, $mode', ({ mode, ...way }) => {
+  /** Of what a server, or the way there, can suffer. */
+  const onServer = test.skipIf(way.handler === 'host');
+  onServer(
+    'stores of different namespaces have other keys, the same connections and options',
+    async () => {
+      const store = await scene.store(way);
+      const child = store.withNamespace(`${scene.namespace}-child`);
+      expect(child).toMatchObject({ namespace: `${scene.namespace}-child`, ttl: store.ttl });
+      const [mutex, other] = [new SharedMutex(store, { mode }), new SharedMutex(child, { mode })];
+      const guard = await mutex.lock('a');
+      const before = await connections();
+      expect(await other.tryLock('a')).toMatchObject({ valid: true });
       expect(await connections()).toBe(before);
-      const [first, second] = mutexes as [SharedMutex, SharedMutex];
-      await Promise.all([first.run('a', () => {}), second.run('b', () => {})]);
-      expect(await connections()).toBe(before + 2);
-      await first.close();
-      expect(await second.run('a', () => 'still open')).toBe('still open');
-      await second.close();
-      await unused.close();
-      await expect.poll(connections, soon).toBe(before);
-    }
-  });
+      await child.close();
+      await expect(other.lock('a')).rejects.toEqual(new ClosedError('the store is closed'));
+      expect(guard.valid).toBe(true);
+      await guard.release();
+      expect(await mutex.run('a', () => 'still open')).toBe('still open');
+    },
+  );
+
+  onServer(
+    'a store connects with the first request and disconnects with its last primitive, any number of times',
+    async () => {
+      const store = await scene.store(way);
+      const before = await connections();
+      const keys = ['a', 'b'];
+      for (let round = 0; round < 3; round++) {
+        const mutexes = keys.map(() => new SharedMutex(store, { mode }));
+        const unused = new SharedMutex(store, { mode });
+        expect(await connections()).toBe(before);
+        const [first, second] = mutexes as [SharedMutex, SharedMutex];
+        await Promise.all([first.run('a', () => {}), second.run('b', () => {})]);
+        expect(await connections()).toBe(before + 2);
+        await first.close();
+        expect(await second.run('a', () => 'still open')).toBe('still open');
+        await second.close();
+        await unused.close();
+        await expect.poll(connections, soon).toBe(before);
+      }
+    },
+  );
 
   test('a primitive can connect while the last one disconnects', async () => {
     const store = await scene.store(way);
@@ -61,7 +69,7 @@ describe.each(ways)('$handler, $mode', ({ mode, ...way }) => {
     }
   });
 
-  test('close closes all primitives with the reason, also of child stores', async () => {
+  onServer('close closes all primitives with the reason, also of child stores', async () => {
     const store = await scene.store(way);
     const child = store.withNamespace(`${scene.namespace}-child`);
     const mutexes = [new SharedMutex(store, { mode }), new SharedMutex(child, { mode })] as const;

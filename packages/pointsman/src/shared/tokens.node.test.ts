@@ -1,6 +1,6 @@
 /** Fencing tokens grow with each holder of a key, also across losses. */
 import { expect, test } from 'vitest';
-import { everyWay, short, useServer, ways } from '../../tests/redis/scene.js';
+import { everyWay, short, storeWays, useServer, ways } from '../../tests/redis/scene.js';
 import type { SharedMutex } from './index.js';
 
 const scene = useServer();
@@ -18,7 +18,7 @@ function expectGrowth(tokens: readonly number[]) {
   for (const token of tokens) expect(Number.isSafeInteger(token) && token > 0).toBe(true);
 }
 
-test.each(ways)('among the tasks of one process: $handler, $mode', async (way) => {
+test.each(storeWays)('among the tasks of one process: $handler, $mode', async (way) => {
   const tokens = await tokensOf(await scene.process(way), 300);
   expect(tokens).toHaveLength(300);
   expectGrowth(tokens);

@@ -3,6 +3,7 @@
  *
  *     node dist/faults/run.js             all of them, and writes docs/lock-faults.md
  *     node dist/faults/run.js 6 9         just these
+ *     node dist/faults/run.js --host      those of the store on one machine, or some of them
  *     node dist/faults/run.js --short     in the form of the tests
  *
  * Ends with 1 when a promise was broken.
@@ -11,6 +12,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServer } from '../servers/server.js';
+import { hostMatrix } from './matrix/host.js';
 import { matrix } from './matrix/index.js';
 import { counted, measured, page, type Row } from './report.js';
 import { tryFault } from './try.js';
@@ -22,15 +24,19 @@ const mostShown = 20;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { short: { type: 'boolean', default: false } },
+  options: {
+    host: { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+  },
 });
-const unknown = positionals.filter((number) => !matrix.some((fault) => fault.number === number));
+const known = values.host ? hostMatrix : matrix;
+const unknown = positionals.filter((number) => !known.some((fault) => fault.number === number));
 if (unknown.length > 0) {
-  const numbers = matrix.map((fault) => fault.number).join(', ');
+  const numbers = known.map((fault) => fault.number).join(', ');
   throw new Error(`unknown fault ${unknown.join(', ')}; expected some of ${numbers}`);
 }
 const chosen =
-  positionals.length > 0 ? matrix.filter(({ number }) => positionals.includes(number)) : matrix;
+  positionals.length > 0 ? known.filter(({ number }) => positionals.includes(number)) : known;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const startedAt = performance.now();

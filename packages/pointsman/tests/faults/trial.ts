@@ -52,14 +52,15 @@ export class Trial {
   readonly #violations: Violation[] = [];
   readonly #counts: Record<string, number> = {};
   readonly #samples: Record<string, number[]> = {};
+  /** Empty if the processes are their own store. */
   readonly #servers: Server[];
   #lastIndex = -1;
   #rejected: Record<string, number> = {};
   #histories: readonly History[] = [];
 
-  private constructor(terms: Terms, server: Server, folder: string) {
+  private constructor(terms: Terms, servers: Server[], folder: string) {
     this.terms = terms;
-    this.#servers = [server];
+    this.#servers = servers;
     this.#folder = folder;
   }
 
@@ -69,7 +70,8 @@ export class Trial {
     options?: ServerOptions,
   ): Promise<Outcome> {
     const folder = await mkdtemp(join(tmpdir(), 'pointsman-faults-'));
-    const trial = new Trial(terms, await startServer(options), folder);
+    const servers = terms.handler === 'host' ? [] : [await startServer(options)];
+    const trial = new Trial(terms, servers, folder);
     try {
       return await body(trial);
     } finally {
@@ -99,7 +101,8 @@ export class Trial {
     const proxy = proxied ? await startProxy(this.server.port) : undefined;
     const { subject, handler, ttl } = this.terms;
     const setting: Setting = {
-      port: proxy?.port ?? this.server.port,
+      port: proxy?.port ?? this.#servers.at(-1)?.port ?? 0,
+      directory: this.#folder,
       library: index % 4 < 2 ? 'ioredis' : 'node-redis',
       mode: index % 2 === 0 ? 'local' : 'strict',
       ttl,
@@ -186,6 +189,7 @@ export class Trial {
     await Promise.all(this.clients.map((client) => this.#prove(client)));
     const figures = await Promise.all(this.clients.map((client) => client.call('figures')));
     this.#rejected = summed(figures.map(({ rejected }) => rejected));
+    if (this.#servers.length === 0) await this.#expectNothingHeld();
     await Promise.all(this.clients.map((client) => this.#close(client)));
     await Promise.all(this.clients.map((client) => client.kill()));
     await this.#expectNothingLeft();
@@ -249,7 +253,25 @@ export class Trial {
     if (late) this.violation('slow', `close() of ${client.name} took more than ${limit} ms`);
   }
 
+  /** The processes keep the state, so it is asked for before they close. */
+  async #expectNothingHeld(): Promise<void> {
+    const until = performance.now() + 3 * this.terms.ttl + lateness;
+    for (;;) {
+      const state = await this.clients[0]?.call('query');
+      if (state === undefined || state.held.length + state.waiting.length === 0) return;
+      if (performance.now() > until) {
+        this.violation(
+          'leak',
+          `3 ttl after the last release the server has ${JSON.stringify(state)}`,
+        );
+        return;
+      }
+      await sleep(20);
+    }
+  }
+
   async #expectNothingLeft(): Promise<void> {
+    if (this.#servers.length === 0) return;
     const until = performance.now() + 3 * this.terms.ttl + lateness;
     while ((await this.server.command('DBSIZE')) !== 0) {
       if (performance.now() > until) {

@@ -2,7 +2,11 @@
  * The setting of the Redis tests: a server for each file, a namespace for each test, and mutexes with a client of
  * their own, so that each is a separate process to the server.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
+import { host } from '../../src/host/index.js';
 import { type RedisClient, type RedisOptions, redis } from '../../src/redis/index.js';
 import { SharedMutex, type SharedMutexOptions, type Store } from '../../src/shared/index.js';
 import { startProxy } from '../servers/proxy.js';
@@ -10,6 +14,8 @@ import { type Server, type ServerOptions, startServer } from '../servers/server.
 import { connect, type Library, type User } from './clients.js';
 
 export const handlers = ['script', 'pure'] as const;
+/** And the store of one machine. */
+export const storeHandlers = [...handlers, 'host'] as const;
 export const modes = ['local', 'strict'] as const;
 /** Every combination of handler and mode. */
 export const everyWay = handlers.flatMap((handler) => modes.map((mode) => ({ handler, mode })));
@@ -29,6 +35,13 @@ export const soon = { interval: 5, timeout: 5_000 };
 /** Milliseconds: short enough to expire in a test, long enough for a busy machine. */
 export const short = 300;
 
+/** Those, and the store of one machine, for tests of what does not depend on the store. */
+export const storeWays = [
+  ...ways,
+  { library: undefined, handler: 'host', mode: 'local' },
+  { library: undefined, handler: 'host', mode: 'strict' },
+] as const;
+
 export interface MutexOptions extends RedisOptions, SharedMutexOptions {}
 
 /** A mutex on a store of its own. */
@@ -36,8 +49,10 @@ export function mutexOn(client: RedisClient, { mode, ...options }: MutexOptions 
   return new SharedMutex(redis(client, options), { mode });
 }
 
-export interface ProcessOptions extends MutexOptions {
-  readonly library?: Library;
+export interface ProcessOptions extends Omit<MutexOptions, 'handler'> {
+  /** `host` is the store of one machine. */
+  readonly handler?: RedisOptions['handler'] | 'host';
+  readonly library?: Library | undefined;
   /** The port of the server, or of a proxy to it. */
   readonly port?: number;
   readonly user?: User;
@@ -45,17 +60,24 @@ export interface ProcessOptions extends MutexOptions {
 
 export class Scene {
   server!: Server;
+  /** Where processes of this machine meet. */
+  directory = '';
   namespace = '';
 
   async store({
     library = 'ioredis',
     port = this.server.port,
     user,
+    handler,
+    namespace = this.namespace,
+    ttl = 1_000,
+    name,
     mode: _,
-    ...options
   }: ProcessOptions = {}): Promise<Store> {
-    const client = await connect(library, port, user);
-    const store = redis(client, { namespace: this.namespace, ttl: 1_000, ...options });
+    const store =
+      handler === 'host'
+        ? host(namespace, { ttl, name, directory: this.directory })
+        : redis(await connect(library, port, user), { namespace, ttl, name, handler });
     onTestFinished(() => store.close());
     return store;
   }
@@ -100,11 +122,15 @@ export function useServer(options: ServerOptions = {}): Scene {
   let tests = 0;
   beforeAll(async () => {
     scene.server = await startServer(options);
+    scene.directory = mkdtempSync(join(tmpdir(), 'pointsman-host-'));
     // A server that has just started may have lost its data, so its first locks would wait for a lease.
     const uptime = async () => String(await scene.server.command('INFO', 'server'));
     await vi.waitFor(async () => expect(await uptime()).toMatch(/^uptime_in_seconds:[1-9]/m), soon);
   });
-  afterAll(() => scene.server.stop());
+  afterAll(() => {
+    rmSync(scene.directory, { recursive: true });
+    return scene.server.stop();
+  });
   beforeEach(() => {
     scene.namespace = `test-${++tests}`;
   });

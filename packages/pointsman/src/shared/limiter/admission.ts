@@ -14,17 +14,19 @@ import type { WaitOptions } from '../../sync/options.js';
 import { giveUpOn, nextMicrotask } from '../../sync/wait/give-up.js';
 import type { StoreError } from '../errors.js';
 import type { Activity } from '../metrics.js';
-import { AHEAD, type StartGroup, type StartRequest, type StartResult } from '../protocol/starts.js';
+import { AHEAD, type StartRequest, type StartResult } from '../protocol/starts.js';
 import type { BaseStore } from '../store.js';
 import { Decisions, type Question } from './decisions.js';
 import { Fallback } from './fallback.js';
 import { Gate, Lane } from './lanes.js';
+import { Leases } from './leases.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
 import type { SharedPermit } from './permit.js';
 import { Permits } from './permits.js';
 import { Polls, type Verdict } from './polls.js';
 import type { SharedRequest } from './request.js';
+import { Undecided } from './undecided.js';
 
 /** Milliseconds. */
 const AHEAD_MS = AHEAD / 1000;
@@ -55,13 +57,13 @@ export class SharedAdmission {
   readonly #polls: Polls;
   readonly permits: Permits;
   readonly fallback: Fallback;
+  readonly #leases: Leases;
+  readonly #undecided: Undecided;
   readonly #lanes = new Map<string | undefined, Lane>();
   /** Lanes with waiting requests, in the order of their turns. */
   readonly #turns = new Set<Lane>();
   /** The requests about which the store is asked. */
   readonly #asked = new Set<SharedRequest>();
-  /** The requests that the local limiter decides. */
-  readonly #local = new Set<SharedRequest>();
   /** Of all requests, if they share rates. */
   readonly #gate = new Gate();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -83,6 +85,15 @@ export class SharedAdmission {
     this.#polls = new Polls(rates, this.#decisions, this.stats);
     this.permits = new Permits(rates, this.#decisions, activity, this.stats);
     this.fallback = new Fallback(rates);
+    const { whenUnavailable } = terms;
+    this.#undecided = new Undecided(
+      whenUnavailable,
+      this.fallback,
+      this.#decisions,
+      this.stats,
+      this,
+    );
+    this.#leases = new Leases(terms.lease, rates, this.#decisions, this.permits, this);
   }
 
   // --- requests ---
@@ -90,7 +101,7 @@ export class SharedAdmission {
   /** Returns a permit of weight 1 if a lease has one and no request waits for it. */
   startLeased(key: string | undefined): SharedPermit | undefined {
     const lane = this.#lanes.get(key);
-    return lane?.lease !== undefined && lane.waiting === 0 ? this.#takeLeased(lane) : undefined;
+    return lane?.lease !== undefined && lane.waiting === 0 ? this.#leases.take(lane) : undefined;
   }
 
   /** Returns the promise of a permit. The weight has been checked. */
@@ -118,7 +129,6 @@ export class SharedAdmission {
         groups: [],
         at: [],
         timer: undefined,
-        withdraw: undefined,
         stop: undefined,
       };
       // With a timeout of 0 the store decides whether it starts at once.
@@ -137,7 +147,7 @@ export class SharedAdmission {
 
   /** Asks the store at once, past the requests that wait here, which have the store's next moments. */
   decide(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
-    this.#attend();
+    this.#undecided.attend();
     return this.#polls.ask(key, weight, look);
   }
 
@@ -158,7 +168,7 @@ export class SharedAdmission {
 
   rejectAll(reason: unknown): void {
     const inLanes = [...this.#lanes.values()].flatMap((lane) => [...lane.timed, ...lane]);
-    for (const request of [...inLanes, ...this.#asked, ...this.#local]) {
+    for (const request of [...inLanes, ...this.#asked, ...this.#undecided.requests]) {
       this.#cancel(request, reason);
     }
   }
@@ -168,9 +178,10 @@ export class SharedAdmission {
     clearTimeout(this.#timer);
     for (const lane of this.#lanes.values()) {
       clearTimeout(lane.timer);
-      this.#endLease(lane);
+      this.#leases.endAll(lane);
     }
     this.fallback.close(reason);
+    this.#polls.close(reason);
     await this.#decisions.close();
   }
 
@@ -272,7 +283,7 @@ export class SharedAdmission {
   /** Takes the next request of a lane, or equal ones that may all start now. */
   #take(lane: Lane, most: number): readonly SharedRequest[] {
     const taken: SharedRequest[] = [];
-    const isSingle = performance.now() < lane.singleUntil || this.#leases(lane);
+    const isSingle = performance.now() < lane.singleUntil || this.#leases.isWanted(lane);
     for (const request of lane) {
       if (taken.length > 0 && (request.weight !== 1 || isSingle || taken.length >= most)) break;
       taken.push(request);
@@ -282,27 +293,18 @@ export class SharedAdmission {
     return taken;
   }
 
-  /** Whether a request of weight 1 is to be asked for with a lease. */
-  #leases(lane: Lane): boolean {
-    return (
-      this.#terms.lease > 1 &&
-      this.#rates.leaseTime > 1 &&
-      lane.lease === undefined &&
-      performance.now() >= lane.singleUntil
-    );
-  }
-
+  /** Asks the store for requests; for none, only for a lease. */
   #ask(lane: Lane, requests: readonly SharedRequest[]): void {
-    const [{ weight, expires }] = requests as [SharedRequest];
+    const { weight = 1, expires = 0 } = requests[0] ?? {};
     const { key } = lane;
     const { leaseTime } = this.#rates;
-    const leases = weight === 1 && this.#leases(lane);
-    const count = leases ? this.#terms.lease : requests.length;
+    const leases = weight === 1 && this.#leases.isWanted(lane);
+    const count = leases ? this.#leases.size : requests.length;
     const gate = this.#gateOf(lane);
     gate.undecided += requests.length;
     lane.asked += requests.length;
     if (leases) lane.isLeasing = true;
-    this.#attend();
+    this.#undecided.attend();
     const make = (): StartRequest => {
       const left = expires - performance.now();
       const within = left === Infinity ? -1 : Math.max(0, Math.ceil(left * 1000));
@@ -331,7 +333,7 @@ export class SharedAdmission {
         this.#served(lane);
       },
       undecided: (error) => {
-        for (const request of answered()) this.#undecided(request, error);
+        for (const request of answered()) this.#undecided.decide(request, error);
         this.#undecideOld(gate, error);
         this.#served(lane);
       },
@@ -379,22 +381,22 @@ export class SharedAdmission {
       else gate.admitted();
       const left = result.count - started.length;
       if (left > 0 && leasedAt !== undefined)
-        this.#beginLease(lane, groups, result, left, leasedAt);
+        this.#leases.begin(lane, groups, result.at, left, leasedAt);
       else if (left > 0) this.#decisions.giveBack(groups, result.at, left);
       for (const request of started) {
         request.groups = groups;
         request.at = result.at;
-        if (delay === 0) this.#begin(request);
+        if (delay === 0) this._begin(request);
         else this.#time(request, now + delay);
       }
     }
     const isSingle = requests.length === 1;
     for (const request of requests.slice(result.count)) {
       if (isSingle && result.delay < 0) {
-        this.#reject(request, new RangeError(`${this.#label}weight is above a limit`));
+        this._reject(request, new RangeError(`${this.#label}weight is above a limit`));
       } else if (isSingle && now + delay > request.expires) {
         const ms = Math.max(0, Math.round(request.expires - request.since));
-        this.#reject(request, timedOut(ms, this.#label));
+        this._reject(request, timedOut(ms, this.#label));
       } else {
         // Sent back: an earlier request waits, or its key has to wait although others do not.
         request.state = 'queued';
@@ -424,7 +426,7 @@ export class SharedAdmission {
       for (const earlier of lane.timed) {
         clearTimeout(earlier.timer);
         lane.timed.delete(earlier);
-        this.#begin(earlier);
+        this._begin(earlier);
         if (earlier === request) break;
       }
       this.#tidy(lane);
@@ -439,7 +441,7 @@ export class SharedAdmission {
     this.#decisions.giveBack(request.groups, request.at);
   }
 
-  #begin(request: SharedRequest): void {
+  _begin(request: SharedRequest): void {
     request.state = 'over';
     request.stop?.();
     // Counts as active before it no longer counts as waiting, so that the limiter never appears idle.
@@ -448,7 +450,7 @@ export class SharedAdmission {
     request.resolve(permit);
   }
 
-  #reject(request: SharedRequest, reason: unknown): void {
+  _reject(request: SharedRequest, reason: unknown): void {
     request.state = 'over';
     request.stop?.();
     this.stats.cancelled++;
@@ -475,44 +477,9 @@ export class SharedAdmission {
       // The next request may have an earlier moment now.
       this.#gateOf(lane).until = 0;
     }
-    if (this.#local.delete(request)) request.withdraw?.();
-    this.#reject(request, reason);
+    this.#undecided.withdraw(request);
+    this._reject(request, reason);
     this.#served(lane);
-  }
-
-  // --- without the store ---
-
-  /** The store has not decided: the request is refused, starts, or is decided here. */
-  #undecided(request: SharedRequest, error: StoreError): void {
-    this.stats.undecided++;
-    const { whenUnavailable } = this.#terms;
-    if (whenUnavailable === 'allow') {
-      this.#begin(request);
-    } else if (whenUnavailable === 'refuse') {
-      this.#reject(request, error);
-    } else {
-      request.state = 'local';
-      this.#local.add(request);
-      void this.#decideHere(request);
-    }
-  }
-
-  async #decideHere(request: SharedRequest): Promise<void> {
-    const { key, weight, expires } = request;
-    const controller = new AbortController();
-    request.withdraw = () => controller.abort();
-    // With a timeout of 0 nothing else ends the wait.
-    const timeout = expires < Infinity ? Math.max(0, expires - performance.now()) : undefined;
-    try {
-      const release = await this.fallback.start(key, weight, {
-        signal: controller.signal,
-        timeout,
-      });
-      release();
-      if (this.#local.delete(request)) this.#begin(request);
-    } catch (error) {
-      if (this.#local.delete(request)) this.#reject(request, error);
-    }
   }
 
   /** Decides about the requests that have waited for as long as the store may take, because it is away. */
@@ -524,55 +491,19 @@ export class SharedAdmission {
       for (const request of [...lane]) {
         if (request.since + this.#terms.deadline > now) break;
         lane.delete(request);
-        this.#undecided(request, error);
+        this.#undecided.decide(request, error);
       }
     }
   }
 
-  #attend(): void {
-    if (this.#terms.whenUnavailable !== 'share') return;
-    const start = this.fallback.attend();
-    if (start === undefined) return;
-    this.#decisions.ask(() => start, {
-      decided: ({ remaining }) => this.fallback.counted(remaining[0] as number),
-      undecided: () => this.fallback.missed(),
-    });
-  }
-
   // --- leases ---
-
-  #beginLease(
-    lane: Lane,
-    groups: readonly StartGroup[],
-    { at }: StartResult,
-    left: number,
-    sentAt: number,
-  ): void {
-    // By the store's clock it ends no earlier: the store counts from when it received the question.
-    const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
-    const timer = setTimeout(() => this.#endLease(lane), Math.max(0, until - performance.now()));
-    lane.lease = { left, until, groups, at, timer };
-  }
-
-  #takeLeased(lane: Lane): SharedPermit | undefined {
-    const { lease } = lane;
-    if (lease === undefined) return undefined;
-    if (lease.left === 0 || performance.now() >= lease.until) {
-      this.#endLease(lane);
-      return undefined;
-    }
-    lease.left--;
-    const permit = this.permits.make(lease.groups, lease.at, 1);
-    if (lease.left === 0) this.#endLease(lane);
-    return permit;
-  }
 
   /** Starts the waiting requests for which the lease is enough. */
   #serveLeased(lane: Lane): void {
     while (lane.lease !== undefined) {
       const request = lane.front;
       if (request === undefined || request.weight !== 1) return;
-      const permit = this.#takeLeased(lane);
+      const permit = this.#leases.take(lane);
       if (permit === undefined) return;
       lane.delete(request);
       request.state = 'over';
@@ -582,12 +513,11 @@ export class SharedAdmission {
     }
   }
 
-  #endLease(lane: Lane): void {
-    const { lease } = lane;
-    if (lease === undefined) return;
-    lane.lease = undefined;
-    clearTimeout(lease.timer);
-    if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
+  _askAhead(lane: Lane): void {
+    this.#ask(lane, []);
+  }
+
+  _ended(lane: Lane): void {
     if (lane.waiting > 0) this.#serve(lane);
     else this.#tidy(lane);
   }

@@ -3,6 +3,21 @@
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
 
+/** A rate after a {@link SharedLimiter.check}. Times are milliseconds. */
+export interface RateState {
+  readonly name: string;
+  /** Whether it is a rate of the key, not one of all requests together. */
+  readonly perKey: boolean;
+  /** Its limit, or the size of its bucket. */
+  readonly limit: number;
+  /** The length of its window, or the time in which its empty bucket fills. */
+  readonly window: number;
+  /** What is left of the limit. */
+  readonly remaining: number;
+  /** Until all of it is left. */
+  readonly reset: number;
+}
+
 /** What {@link SharedLimiter.check} decides. Times are milliseconds. */
 export interface CheckResult {
   readonly allowed: boolean;
@@ -14,29 +29,36 @@ export interface CheckResult {
   readonly reset: number;
   /** Until the request could start; 0 if it is allowed, `Infinity` if it is heavier than a limit. */
   readonly retryAfter: number;
+  /** All rates that the request is taken from; none if the store has not decided. */
+  readonly rates: readonly RateState[];
 }
 
-/** Returns the decision by the rate of which the least is left, for the question at `index` among equal ones. */
+/** Returns the decision for the question at `index` among equal ones. `whole` names the group of all requests. */
 export function checkResultOf(
   groups: readonly StartGroup[],
-  { granted, count, delay, next, remaining, reset }: StartResult,
+  { granted, count, delay, next, remaining: left, reset: until }: StartResult,
   index: number,
   weight: Weight,
+  whole: string,
 ): CheckResult {
   const allowed = granted && index < Math.max(count, 1);
   // The questions behind it have used theirs later.
   const later = allowed ? Math.max(0, count - 1 - index) : 0;
-  const [first] = groups
-    .flatMap(({ rates }) => rates)
-    .map(({ name, limit, burst }, i) => ({
-      limit: burst || limit,
-      remaining: (remaining[i] as number) + later * weighs(weight, name),
-      reset: (reset[i] as number) / 1000,
-    }))
-    .sort((a, b) => a.remaining - b.remaining || b.reset - a.reset) as [
-    Pick<CheckResult, 'limit' | 'remaining' | 'reset'>,
-  ];
+  const rates = groups
+    .flatMap(({ limiter, rates }) => rates.map((rate) => ({ ...rate, perKey: limiter !== whole })))
+    .map(
+      ({ name, perKey, limit, per, burst }, i): RateState => ({
+        name,
+        perKey,
+        limit: burst || limit,
+        window: (per * ((burst || limit) / limit)) / 1000,
+        remaining: (left[i] as number) + later * weighs(weight, name),
+        reset: (until[i] as number) / 1000,
+      }),
+    );
+  const [tightest] = [...rates].sort((a, b) => a.remaining - b.remaining || b.reset - a.reset);
+  const { limit, remaining, reset } = tightest as RateState;
   const wait = granted ? next : delay;
-  const retryAfter = wait < 0 ? Infinity : wait / 1000;
-  return { allowed, ...first, retryAfter: allowed ? 0 : retryAfter };
+  const retryAfter = allowed ? 0 : wait < 0 ? Infinity : wait / 1000;
+  return { allowed, limit, remaining, reset, retryAfter, rates };
 }

@@ -51,6 +51,8 @@ export class Lane {
   /** Until when its own rates hold it back, although those of all requests do not. */
   heldUntil = 0;
   lease: Lease | undefined;
+  /** The lease after it, which is asked for when half of it is used. */
+  spare: Lease | undefined;
   /** Whether the store is asked for a lease. */
   isLeasing = false;
   /** Until then it asks for single starts: the last lease was not granted in full. */
@@ -98,6 +100,7 @@ export class Lane {
 
   /** Whether nothing is to be remembered of it. */
   get isIdle(): boolean {
-    return this.waiting + this.asked + this.timed.size === 0 && this.lease === undefined;
+    const isUnused = this.lease === undefined && !this.isLeasing;
+    return isUnused && this.waiting + this.asked + this.timed.size === 0;
   }
 }

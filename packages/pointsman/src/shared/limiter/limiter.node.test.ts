@@ -1,6 +1,6 @@
 /** A shared limiter on a real server: its decisions, its queue and what it gives back. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { soon, useServer, watch } from '../../../tests/redis/scene.js';
+import { soon, storeHandlers, useServer, watch } from '../../../tests/redis/scene.js';
 import { ClosedError, SharedLimiter, type SharedLimiterOptions } from '../index.js';
 
 const scene = useServer();
@@ -21,7 +21,7 @@ const settled = (promises: readonly Promise<unknown>[]) =>
     (all) => all.filter((each) => each.status === 'fulfilled').length,
   );
 
-describe.each(['script', 'pure'] as const)('handler %s', (handler) => {
+describe.each(storeHandlers)('%s', (handler) => {
   const at = { handler };
 
   test('several processes together start exactly the limit', async () => {

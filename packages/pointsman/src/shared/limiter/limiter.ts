@@ -200,7 +200,7 @@ export class SharedLimiter {
    * refuses. A weight of 0 only looks: `allowed` tells whether a request of weight 1 could start.
    *
    * Only the rates decide, because there is no permit that would end: the limiter must have one. Rejects like
-   * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0.
+   * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no `rates`.
    */
   async check(
     key?: string,
@@ -221,9 +221,11 @@ export class SharedLimiter {
       const [first] = [...this.#rates.all, ...this.#rates.perKey];
       const { limit = 0, per = 0, burst = limit } = first ?? {};
       const wait = per / Math.max(1, limit);
-      return { allowed, limit: burst, remaining: 0, reset: per, retryAfter: allowed ? 0 : wait };
+      const retryAfter = allowed ? 0 : wait;
+      return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
     }
-    const result = checkResultOf(groups, decision, look ? 0 : index, wanted);
+    const whole = this.#rates.nameOf(undefined, true);
+    const result = checkResultOf(groups, decision, look ? 0 : index, wanted, whole);
     if (result.allowed && !look) {
       this.#admission.stats.started++;
       this.#admission.stats.finished++;
@@ -384,9 +386,13 @@ export class SharedLimiter {
     const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
     let isOver = false;
     // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
-    void this.#admission.decide(undefined, 1, true).then(({ decision }) => {
-      if (decision instanceof StoreError && !isOver) controller.abort(decision);
-    });
+    this.#admission.decide(undefined, 1, true).then(
+      ({ decision }) => {
+        if (decision instanceof StoreError && !isOver) controller.abort(decision);
+      },
+      // Closing ends the wait for the concurrency, too.
+      () => {},
+    );
     try {
       const given = { signal: controller.signal, timeout };
       const release = await this.#slots.take(key, weight, given, wait);

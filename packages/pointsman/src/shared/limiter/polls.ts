@@ -13,7 +13,11 @@ export interface Verdict {
   readonly index: number;
 }
 
-type Resolve = (verdict: Verdict) => void;
+/** Equal questions, in the order of the calls. */
+type Equal = {
+  readonly resolve: (verdict: Verdict) => void;
+  readonly reject: (reason: unknown) => void;
+}[];
 
 /** The number of equal questions that are asked as one. */
 const MAX_EQUAL = 1_000;
@@ -23,7 +27,9 @@ export class Polls {
   readonly #decisions: Decisions;
   readonly #stats: { undecided: number };
   /** The questions that are not sent yet. */
-  readonly #unsent = new Map<string, Resolve[]>();
+  readonly #unsent = new Map<string, Equal>();
+  /** All that have no answer. */
+  readonly #pending = new Set<Equal>();
 
   constructor(rates: SharedRates, decisions: Decisions, stats: { undecided: number }) {
     this.#rates = rates;
@@ -33,12 +39,17 @@ export class Polls {
 
   /** Asks whether a request starts now, or with `look`, whether it could. */
   ask(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const name = typeof weight === 'number' ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
       const equal = name === undefined ? undefined : this.#unsent.get(name);
-      if (equal !== undefined && equal.length < MAX_EQUAL) equal.push(resolve);
-      else this.#ask(key, weight, look, name, [resolve]);
+      if (equal !== undefined && equal.length < MAX_EQUAL) equal.push({ resolve, reject });
+      else this.#ask(key, weight, look, name, [{ resolve, reject }]);
     });
+  }
+
+  close(reason: unknown): void {
+    for (const equal of this.#pending) for (const { reject } of equal) reject(reason);
+    this.#pending.clear();
   }
 
   #ask(
@@ -46,25 +57,27 @@ export class Polls {
     weight: Weight,
     look: boolean,
     name: string | undefined,
-    resolves: Resolve[],
+    equal: Equal,
   ): void {
     const groups = this.#rates.groupsOf(key, weight);
     const sent = (): void => {
-      if (name !== undefined && this.#unsent.get(name) === resolves) this.#unsent.delete(name);
+      if (name !== undefined && this.#unsent.get(name) === equal) this.#unsent.delete(name);
     };
     const make = (): StartRequest => {
       sent();
-      return { groups, within: 0, count: look ? 1 : resolves.length, time: 0, look };
+      return { groups, within: 0, count: look ? 1 : equal.length, time: 0, look };
     };
     const end = (decision: StartResult | StoreError): void => {
       sent();
-      for (const [index, resolve] of resolves.entries()) resolve({ decision, groups, index });
+      this.#pending.delete(equal);
+      for (const [index, { resolve }] of equal.entries()) resolve({ decision, groups, index });
     };
-    if (name !== undefined) this.#unsent.set(name, resolves);
+    this.#pending.add(equal);
+    if (name !== undefined) this.#unsent.set(name, equal);
     this.#decisions.ask(make, {
       decided: end,
       undecided: (error) => {
-        this.#stats.undecided += resolves.length;
+        this.#stats.undecided += equal.length;
         end(error);
       },
     });

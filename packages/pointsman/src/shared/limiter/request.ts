@@ -29,8 +29,6 @@ export interface SharedRequest {
   groups: readonly StartGroup[];
   at: readonly number[];
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** Ends the wait at the local limiter. */
-  withdraw: (() => void) | undefined;
   /** Stops watching the signal and the timeout. */
   stop: (() => void) | undefined;
 }

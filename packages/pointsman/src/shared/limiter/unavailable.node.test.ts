@@ -122,6 +122,19 @@ describe('without an answer, the deadline decides', () => {
     await expect(waiting.promise).rejects.toBe('enough');
   });
 
+  test('close rejects what has no answer', async () => {
+    const { proxy, limiter } = await disturbed({ deadline: 10_000 });
+    proxy.holdReplies();
+    const asked = [limiter.check(), limiter.tryAcquire({ weight: 2 }), limiter.acquire()];
+    const outcomes = Promise.allSettled([...asked, limiter.penalize(1)]);
+    await Promise.resolve();
+    proxy.cut();
+    await limiter.close('enough');
+    const [check, permit, request, penalty] = await outcomes;
+    for (const each of [check, permit, request]) expect(each).toMatchObject({ reason: 'enough' });
+    expect(penalty?.status).toBe('rejected');
+  });
+
   test('requests behind those that the store does not decide do not wait longer', async () => {
     const { proxy, limiter } = await disturbed({});
     proxy.holdReplies();

@@ -92,7 +92,7 @@ class BatchExecution {
       this.#clock = { ...state.clock };
       this.#advance(now);
     }
-    this.#queues = new RequestQueues(state.requests);
+    this.#queues = world.queues?.(state.requests) ?? new RequestQueues(state.requests);
     this.#starts = new Starts(state.limiters, world.now);
   }
 

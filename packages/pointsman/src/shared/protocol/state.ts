@@ -64,6 +64,8 @@ export interface World {
   readonly uptime: number;
   /** The run of the server. Read only if the state is, or seems to be, from another run. */
   readonly run: string | undefined;
+  /** Returns the queues of an earlier batch on the same requests. Without it, they are built anew. */
+  queues?(requests: Map<string, Request>): RequestQueues;
   /** Sends a message to all holders of the namespace; returns how many connections received it. */
   announce(message: Message): number;
   /** Sends a signed message to the process of a session; returns how many connections received it. */
@@ -93,6 +95,7 @@ export class RequestQueues {
     }
     const queue = this.#queues[kind].get(name);
     while (queue?.[0] && this.#requests.get(queue[0].id) !== queue[0].request) queue.shift();
+    if (queue?.length === 0) this.#queues[kind].delete(name);
     return queue?.[0]?.id;
   }
 

@@ -1,12 +1,12 @@
-/** Pointsman's lock, with either client library. */
+/** Pointsman's lock, on Redis with either client library or on one machine. */
+import { host } from 'pointsman/host';
 import { type RedisClient, redis } from 'pointsman/redis';
-import { SharedMutex } from 'pointsman/shared';
+import { SharedMutex, type Store } from 'pointsman/shared';
 import type { Lock, Setting } from './subject.js';
 
-export default async function open(setting: Setting): Promise<Lock> {
-  const { ttl, handler, mode, name } = setting;
-  const { client, end } = await connect(setting);
-  const mutex = new SharedMutex(redis(client, { ttl, handler, name }), { mode });
+export default async function openLock(setting: Setting): Promise<Lock> {
+  const { store, end } = await open(setting);
+  const mutex = new SharedMutex(store, { mode: setting.mode });
   return {
     lock: (keys, terms) => mutex.lock(keys, terms),
     query: () => mutex.query(),
@@ -15,6 +15,13 @@ export default async function open(setting: Setting): Promise<Lock> {
       end();
     },
   };
+}
+
+async function open(setting: Setting): Promise<{ store: Store; end(): void }> {
+  const { ttl, handler, name, directory } = setting;
+  if (handler === 'host') return { store: host('faults', { ttl, name, directory }), end() {} };
+  const { client, end } = await connect(setting);
+  return { store: redis(client, { ttl, handler, name }), end };
 }
 
 /** Loads only the library that it needs, because hundreds of processes are started. */

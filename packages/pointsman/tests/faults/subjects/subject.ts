@@ -1,10 +1,14 @@
 /** The part of `SharedMutex` that the client processes use. */
 
 export interface Setting {
+  /** Of the server; 0 if the store is on one machine. */
   readonly port: number;
+  /** Where processes of one machine meet. */
+  readonly directory: string;
   readonly library: 'ioredis' | 'node-redis';
   readonly ttl: number;
-  readonly handler: 'script' | 'pure';
+  /** `host` is the store on one machine. */
+  readonly handler: 'script' | 'pure' | 'host';
   readonly mode: 'local' | 'strict';
   readonly name: string;
 }

@@ -1,0 +1,100 @@
+/**
+ * Starts that a process has taken ahead.
+ *
+ * Invariant: a start of a lease happens before the lease has ended by the store's clock, with which it is logged; the
+ * rest is given back.
+ */
+
+import type { StartGroup } from '../protocol/starts.js';
+import type { Decisions } from './decisions.js';
+import type { Lane, Lease } from './lanes.js';
+import type { SharedRates } from './limits.js';
+import type { SharedPermit } from './permit.js';
+import type { Permits } from './permits.js';
+
+interface Owner {
+  /** Half of the last lease is used. */
+  _askAhead(lane: Lane): void;
+  /** A lease has ended. */
+  _ended(lane: Lane): void;
+}
+
+export class Leases {
+  /** The number of starts of a lease. */
+  readonly size: number;
+  readonly #rates: SharedRates;
+  readonly #decisions: Decisions;
+  readonly #permits: Permits;
+  readonly #owner: Owner;
+
+  constructor(
+    size: number,
+    rates: SharedRates,
+    decisions: Decisions,
+    permits: Permits,
+    owner: Owner,
+  ) {
+    this.size = size;
+    this.#rates = rates;
+    this.#decisions = decisions;
+    this.#permits = permits;
+    this.#owner = owner;
+  }
+
+  /** Whether a request of weight 1 is to be asked for with a lease. */
+  isWanted(lane: Lane): boolean {
+    return (
+      this.size > 1 &&
+      this.#rates.leaseTime > 1 &&
+      lane.spare === undefined &&
+      performance.now() >= lane.singleUntil
+    );
+  }
+
+  /** `sentAt`: when the store was asked for it, by `performance.now()`. */
+  begin(
+    lane: Lane,
+    groups: readonly StartGroup[],
+    at: readonly number[],
+    left: number,
+    sentAt: number,
+  ): void {
+    // By the store's clock it ends no earlier: the store counts from when it received the question.
+    const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
+    const end = () => this.#end(lane, lease);
+    const timer = setTimeout(end, Math.max(0, until - performance.now()));
+    const lease = { left, until, groups, at, timer };
+    if (lane.lease === undefined) lane.lease = lease;
+    else lane.spare = lease;
+  }
+
+  take(lane: Lane): SharedPermit | undefined {
+    for (let { lease } = lane; lease !== undefined; { lease } = lane) {
+      if (performance.now() >= lease.until) {
+        this.#end(lane, lease);
+        continue;
+      }
+      lease.left--;
+      const permit = this.#permits.make(lease.groups, lease.at, 1);
+      if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
+        this.#owner._askAhead(lane);
+      }
+      if (lease.left === 0) this.#end(lane, lease);
+      return permit;
+    }
+    return undefined;
+  }
+
+  endAll(lane: Lane): void {
+    for (let { lease } = lane; lease !== undefined; { lease } = lane) this.#end(lane, lease);
+  }
+
+  /** Gives the rest of a lease back. */
+  #end(lane: Lane, lease: Lease): void {
+    clearTimeout(lease.timer);
+    if (lane.lease === lease) lane.lease = lane.spare;
+    lane.spare = undefined;
+    if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
+    this.#owner._ended(lane);
+  }
+}
