@@ -5,9 +5,10 @@
 
 import { announce, findServer, startServer } from '../../harness/redis-server.js';
 import type { Cell, Row, Table } from '../../harness/table.js';
-import { processesCell, semaphoreProcessesCell } from './cells/processes.js';
+import { hostProcessesCell, processesCell, semaphoreProcessesCell } from './cells/processes.js';
 import { test1AtServerCell, test1Cell } from './cells/test-1.js';
 import {
+  hostUncontendedCell,
   rwLockUncontendedCell,
   semaphoreUncontendedCell,
   test1WarmCell,
@@ -15,7 +16,13 @@ import {
   warmKeySets,
 } from './cells/test-1-warm.js';
 import { test2Cell } from './cells/test-2.js';
-import { nameOf, type Setting, semaphoreSettings, settings } from './processes/shared.js';
+import {
+  hostSettings,
+  nameOf,
+  type Setting,
+  semaphoreSettings,
+  settings,
+} from './processes/shared.js';
 import { publishedIn } from './published.js';
 import { handOverInProcess, subjects } from './subjects/index.js';
 import { olderVersions } from './subjects/redis-em-mutex.js';
@@ -146,6 +153,11 @@ const uncontendedRows = [
     'One task locks and unlocks one key without contention, the common case.',
   ),
   oneKeyRow(
+    'one host, uncontended',
+    hostUncontendedCell,
+    'One task locks and unlocks one key without contention, without a server.',
+  ),
+  oneKeyRow(
     `semaphore of ${permits}, uncontended`,
     semaphoreUncontendedCell,
     'One task acquires a permit of one key and releases it, without contention.',
@@ -156,6 +168,14 @@ const uncontendedRows = [
     'One task locks one key as a reader or as a writer and unlocks it, without contention.',
   ),
 ];
+
+function hostRow(setting: Setting): Row {
+  return {
+    ...processesRow(setting),
+    row: `one host, ${nameOf(setting)}`,
+    cell: hostProcessesCell.id,
+  };
+}
 
 function semaphoreRow(setting: Setting): Row {
   const name = nameOf(setting);
@@ -279,11 +299,12 @@ const table: Table = {
     ...[test1Cell, test1AtServerCell],
     ...[test1WarmCell, uncontendedCell, test2Cell, processesCell],
     ...[semaphoreUncontendedCell, rwLockUncontendedCell, semaphoreProcessesCell],
+    ...[hostUncontendedCell, hostProcessesCell],
   ],
   rows: [
     ...[...test1Rows, atServerRow, ...test2Rows],
     ...[...warmKeySets.map(warmRow), ...uncontendedRows, ...settings.map(processesRow)],
-    ...semaphoreSettings.map(semaphoreRow),
+    ...[...hostSettings.map(hostRow), ...semaphoreSettings.map(semaphoreRow)],
     ...matrix('Test 1 warm', test1WarmCell, besideKeySets, [...waitsAmong('the 10 tasks'), load]),
     ...matrix('Test 2', test2Cell, besideKeySets, [...waitsAmong('the 100 tasks'), load]),
     ...matrix('Several processes', processesCell, settings.map(nameOf), [

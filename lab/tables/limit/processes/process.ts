@@ -11,9 +11,13 @@ const commands = on(process, 'message');
 const client = await limitSubjectNamed(subject).connect(address, namespace, rule);
 process.send?.('ready');
 for await (const [command] of commands as AsyncIterable<[Command]>) {
-  process.send?.(
-    command.name === 'trace'
-      ? await trace(client, command.at, isFirst)
-      : await decide(client, keysNamed(command.keys), command.tasks, command.milliseconds),
-  );
+  try {
+    process.send?.(
+      command.name === 'trace'
+        ? await trace(client, command.at, isFirst)
+        : await decide(client, keysNamed(command.keys), command.tasks, command.milliseconds),
+    );
+  } catch (error) {
+    process.send?.(error);
+  }
 }

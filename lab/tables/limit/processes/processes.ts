@@ -42,14 +42,15 @@ export class Processes {
   }
 }
 
-/** The next message of a process. Rejects if the process ends first. */
+/** The next message of a process. Rejects if it is an error, or if the process ends first. */
 function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, fail) => {
     const ended = (code: number | null) => fail(new Error(`a process ended with code ${code}`));
     child.once('exit', ended);
     child.once('message', (message) => {
       child.off('exit', ended);
-      resolve(message);
+      if (message instanceof Error) fail(message);
+      else resolve(message);
     });
   });
 }

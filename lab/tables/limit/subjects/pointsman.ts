@@ -25,7 +25,7 @@ export const exact: LimitSubject = {
   name: 'pointsman exact',
   role: 'ours',
   package: 'pointsman',
-  note: '`check` of its SharedLimiter: the store decides about each request.',
+  note: 'The method check of its SharedLimiter: the store decides about each request.',
   async connect(address, namespace, rule) {
     const { limiter, close } = await make(address, namespace, rule, 1);
     return { decide: async (key) => (await limiter.check(key)).allowed, close };

@@ -5,12 +5,14 @@
 import type { Cell, Subject } from '../../../harness/table.js';
 import { Processes } from '../processes/processes.js';
 import {
+  hostSettings,
   nameOf,
   processCount,
   type Setting,
   semaphoreSettings,
   settings,
 } from '../processes/shared.js';
+import { hostLocks } from '../subjects/host-locks.js';
 import { handOverInProcess, processesSubjects } from '../subjects/index.js';
 import { semaphores } from '../subjects/semaphores.js';
 import { costOf } from './cost.js';
@@ -66,4 +68,9 @@ export const semaphoreProcessesCell = define(
   'semaphore-processes',
   semaphores.filter(({ role }) => role !== 'floor'),
   semaphoreSettings,
+);
+export const hostProcessesCell = define(
+  'host-processes',
+  hostLocks.filter(({ role }) => role !== 'floor'),
+  hostSettings,
 );

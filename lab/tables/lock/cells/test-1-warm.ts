@@ -1,5 +1,6 @@
 /** Test 1 in processes that have done it before, and one task alone. */
 import type { Cell, Slice, Subject } from '../../../harness/table.js';
+import { hostLocks } from '../subjects/host-locks.js';
 import { lockSubjectNamed, warmSubjects } from '../subjects/index.js';
 import { rwLocks } from '../subjects/rw-locks.js';
 import { semaphores } from '../subjects/semaphores.js';
@@ -53,4 +54,5 @@ const uncontended = (id: string, subjects: readonly Subject[]): Cell => ({
 
 export const uncontendedCell = uncontended('uncontended', warmSubjects);
 export const semaphoreUncontendedCell = uncontended('semaphore-uncontended', semaphores);
+export const hostUncontendedCell = uncontended('host-uncontended', hostLocks);
 export const rwLockUncontendedCell = uncontended('rwlock-uncontended', rwLocks);

@@ -18,6 +18,8 @@ export const settings: readonly Setting[] = [0, 1].flatMap((pauseMilliseconds) =
   ['1/1', '5/9'].map((keySet) => ({ keySet, pauseMilliseconds })),
 );
 
+export const hostSettings = settings.filter(({ keySet }) => keySet === '1/1');
+
 export const semaphoreSettings: readonly Setting[] = [0, 1].map((pauseMilliseconds) => ({
   keySet: '1/1',
   pauseMilliseconds,

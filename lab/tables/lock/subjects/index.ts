@@ -11,6 +11,7 @@ import handOverInProcess from '../floors/hand-over-in-process.js';
 import roundTrip from '../floors/round-trip.js';
 import type { LockSubject } from '../subject.js';
 import handMade from './hand-made.js';
+import { hostLocks } from './host-locks.js';
 import localQueue from './local-queue.js';
 import { local, pure, strict } from './pointsman.js';
 import publishedAlgorithm from './published-algorithm.js';
@@ -63,10 +64,16 @@ export const processesSubjects = [local, strict, ...fewPeers, simpleRedisMutex, 
 
 /** In the order of the report. */
 export const subjects = [
-  ...new Set([...test1Subjects, ...warmSubjects, ...semaphores, ...rwLocks]),
+  ...new Set([...test1Subjects, ...warmSubjects, ...semaphores, ...rwLocks, ...hostLocks]),
 ];
 
-const lockSubjects: readonly LockSubject[] = [pure, ...warmSubjects, ...semaphores, ...rwLocks];
+const lockSubjects: readonly LockSubject[] = [
+  pure,
+  ...warmSubjects,
+  ...semaphores,
+  ...rwLocks,
+  ...hostLocks,
+];
 
 export function lockSubjectNamed(name: string): LockSubject {
   const found = lockSubjects.find((subject) => subject.name === name);
