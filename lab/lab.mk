@@ -29,7 +29,7 @@ $(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
 	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
 	  echo "The runtimes cannot be installed; their rows will be missing."
 
-lab: setup ## measure beside the peers, build a page; 6 to 13 minutes
+lab: setup ## measure beside the peers, build a page; 7 to 15 minutes
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \

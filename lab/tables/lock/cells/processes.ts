@@ -22,7 +22,12 @@ const sliceMilliseconds = 250;
 /** After this time the engine has compiled the code of a turn in each process. */
 const warmUpMilliseconds = 1_000;
 
-const define = (id: string, subjects: readonly Subject[], settings: readonly Setting[]): Cell => ({
+const define = (
+  id: string,
+  subjects: readonly Subject[],
+  settings: readonly Setting[],
+  warmUp = settings[0] as Setting,
+): Cell => ({
   id,
   subjects: subjects.map(({ name }) => name),
   expectedMilliseconds: 2_500,
@@ -49,9 +54,7 @@ const define = (id: string, subjects: readonly Subject[], settings: readonly Set
         );
       }
 
-      const [first] = settings as [Setting];
-      // Keys of its own.
-      await run({ ...first, keySet: '3/5', pauseMilliseconds: 0 }, warmUpMilliseconds);
+      await run(warmUp, warmUpMilliseconds);
       await lab.serve(
         settings.map((setting) => ({
           name: nameOf(setting),
@@ -63,7 +66,10 @@ const define = (id: string, subjects: readonly Subject[], settings: readonly Set
     }),
 });
 
-export const processesCell = define('processes', processesSubjects, settings);
+export const processesCell = define('processes', processesSubjects, settings, {
+  keySet: '3/5',
+  pauseMilliseconds: 0,
+});
 export const semaphoreProcessesCell = define(
   'semaphore-processes',
   semaphores.filter(({ role }) => role !== 'floor'),
