@@ -7,6 +7,7 @@ const order = ['Recipes', 'Options', 'Methods', 'Errors', 'Guarantees', 'Costs',
 
 const guides = [
   ...['sync.md', 'pool.md', 'bridge.md', 'redis.md', 'diagnostics.md', 'install.md'],
+  ...readdirSync(`${docs}shared`).map((name) => `shared/${name}`),
   ...readdirSync(`${docs}sync`).map((name) => `sync/${name}`),
 ].filter((name) => existsSync(docs + name));
 

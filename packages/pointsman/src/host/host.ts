@@ -52,7 +52,7 @@ export function host(namespace: string, options: HostOptions = {}): Store {
   const connections = new Map<string, HostConnection>();
   // `undefined` would be the default namespace.
   const given = { namespace: namespace ?? null, ttl, name } as StoreOptions;
-  const store = new BaseStore((of, observer) => {
+  const store: BaseStore = new BaseStore((of, observer) => {
     const connection = connections.get(of) ?? new HostConnection(of, directory, store.ttl);
     connections.set(of, connection);
     return new HostLink(connection, observer, () => connections.delete(of));

@@ -1,22 +1,39 @@
-/** The access rules in the guide are sufficient, for both client libraries. */
+/** The access rules in the guides are sufficient, for both client libraries. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../tests/redis/clients.js';
 import { modes, soon, useServer } from '../../tests/redis/scene.js';
-import { SharedLimiter } from '../shared/index.js';
+import { SharedLimiter, type Store } from '../shared/index.js';
 import { fencedSet } from './index.js';
 
-const guide = readFileSync(new URL('../../../../docs/redis.md', import.meta.url), 'utf8');
-const rules = [...guide.matchAll(/^ACL (SETUSER (\S+) .*)$/gm)].map(([, rule = '', user = '']) => ({
-  user,
-  words: rule.split(' ') as [string, ...string[]],
-}));
+const docs = new URL('../../../../docs/', import.meta.url);
+const guides = ['redis.md', 'shared/rate-limiting.md'].map((name) =>
+  readFileSync(new URL(name, docs), 'utf8'),
+);
+const rules = [...guides.join('').matchAll(/^ACL (SETUSER (\S+) .*)$/gm)].map(
+  ([, rule = '', user = '']) => ({
+    user,
+    words: rule.split(' ') as [string, ...string[]],
+  }),
+);
 
 const scene = useServer();
 const namespace = 'pointsman';
 
+/** The commands that the server has refused, without those of the client library. */
+async function refused(): Promise<string[]> {
+  const entries = (await scene.server.command('ACL', 'LOG')) as string[][];
+  const commands = entries.map((entry) => `${entry[5]} ${entry[7]}`);
+  return commands.filter((entry) => !/client|hello|select/i.test(entry));
+}
+
 beforeAll(async () => {
-  expect(rules.map(({ user }) => user)).toEqual(['app-script', 'app-pure', 'app-fence']);
+  expect(rules.map(({ user }) => user)).toEqual([
+    'app-script',
+    'app-pure',
+    'app-fence',
+    'app-limits',
+  ]);
   for (const { words } of rules) await scene.server.command('ACL', ...words);
 });
 
@@ -51,16 +68,46 @@ describe.each(libraries)('%s', (library) => {
       await Promise.all(
         [mutex, other].flatMap((each) => [1, 2, 3, 4].map((n) => each.run(`${n}`, () => {}))),
       );
-      const limits = { concurrency: 2, rate: { limit: 1, per: 100 } };
-      const limiter = new SharedLimiter(await scene.store(settings), 'api', limits);
-      await Promise.all([1, 2].map(() => limiter.run(() => {})));
-      await limiter.penalize(1);
-      await limiter.shutdown();
-      const refused = await scene.server.command('ACL', 'LOG');
-      const commands = (refused as string[][]).map((entry) => `${entry[5]} ${entry[7]}`);
-      expect(commands.filter((entry) => !/client|hello|select/i.test(entry))).toEqual([]);
+      expect(await refused()).toEqual([]);
       await Promise.all([mutex.shutdown(), other.shutdown()]);
     });
+
+    test('all operations of a limiter are allowed', async () => {
+      await scene.server.command('ACL', 'LOG', 'RESET');
+      const user = { username: `app-${handler}`, password: 'password' };
+      const settings = { library, handler, namespace, user };
+      const stores: Store[] = [await scene.store(settings), await scene.store(settings)];
+      const rate = { limit: 4, per: 60_000 };
+      const [limiter, other] = stores.map(
+        (store) =>
+          new SharedLimiter(store, `${library}:${handler}`, {
+            concurrency: 2,
+            rate,
+            perKey: { rate },
+            lease: 2,
+          }),
+      ) as [SharedLimiter, SharedLimiter];
+      const permit = await limiter.acquire({ key: 'k', weight: 2 });
+      permit.settle(1);
+      permit.release();
+      await expect.poll(async () => (await other.check('k', { weight: 0 })).remaining).toBe(3);
+      expect(await other.run(() => 'done', { key: 'k' })).toBe('done');
+      await other.penalize(1, 'k');
+      expect(await refused()).toEqual([]);
+      await Promise.all([limiter.shutdown(), other.shutdown()]);
+    });
+  });
+
+  test('all operations of a limiter without concurrency are allowed', async () => {
+    await scene.server.command('ACL', 'LOG', 'RESET');
+    const user = { username: 'app-limits', password: 'password' };
+    const store = await scene.store({ library, namespace, user });
+    const limiter = new SharedLimiter(store, library, { rate: { limit: 2, per: 60_000 } });
+    expect(await limiter.run(() => 'done')).toBe('done');
+    await limiter.penalize(1);
+    expect(await limiter.check()).toMatchObject({ limit: 2 });
+    expect(await refused()).toEqual([]);
+    await limiter.close();
   });
 
   test('a fenced write is allowed', async () => {
