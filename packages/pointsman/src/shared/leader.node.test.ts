@@ -83,6 +83,23 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect(leader.isLeader).toBe(false);
   });
 
+  test('of several runs under one term, the last to settle resigns', async () => {
+    const leader = await open();
+    const term = await leader.campaign();
+    let end!: () => void;
+    const long = leader.run(async (given) => {
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return given;
+    });
+    expect(await leader.run((given) => given)).toBe(term);
+    expect(term.valid).toBe(true);
+    end();
+    expect(await long).toBe(term);
+    expect(term.released).toBe(true);
+  });
+
   test('elections of different names are independent, and apart from the keys of a mutex', async () => {
     const store = await scene.store({ handler });
     const [a, b] = [new Leader(store, 'a'), new Leader(store, 'b')];

@@ -39,6 +39,8 @@ export class Leader extends SharedPrimitive {
   /** What the processes elect a leader for. */
   readonly election: string;
   #term: SharedGuard | undefined;
+  /** The number of calls of `run` under the current term. */
+  #runs = 0;
   /** Whether a call of `campaign` waits. */
   #campaigning = false;
 
@@ -84,6 +86,7 @@ export class Leader extends SharedPrimitive {
     this.#campaigning = true;
     try {
       this.#term = await this._request([this.#key], options, undefined, true);
+      this.#runs = 0;
       return this.#term as SharedGuard;
     } finally {
       this.#campaigning = false;
@@ -99,17 +102,18 @@ export class Leader extends SharedPrimitive {
   }
 
   /**
-   * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled.
-   * Settles like `fn`. `fn` has to stop when the signal of its term aborts.
+   * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled; of
+   * several runs under one term, the last resigns. Settles like `fn`. `fn` has to stop when the signal of its term aborts.
    */
   async run<T>(fn: (term: SharedGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     if (!(this instanceof Leader)) throw detached('run');
     checkFunction('fn', fn);
     const term = await this.campaign(options);
+    this.#runs++;
     try {
       return await fn(term);
     } finally {
-      if (this.#term === term) await this.resign();
+      if (this.#term === term && --this.#runs === 0) await this.resign();
     }
   }
 
