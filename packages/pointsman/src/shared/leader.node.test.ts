@@ -60,6 +60,21 @@ describe.each(storeHandlers)('%s', (handler) => {
     },
   );
 
+  onServer('a campaign while the term is in doubt does not wait behind the term', async () => {
+    const proxy = await scene.proxy();
+    const store = await scene.store({ handler, ttl: 3_000, port: proxy.port });
+    const leader = new Leader(store, 'jobs');
+    const term = await leader.campaign();
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await expect.poll(() => leader.isLeader, soon).toBe(false);
+    const again = watch(leader.campaign());
+    await expect(new Leader(store, 'jobs').campaign({ timeout: 20 })).rejects.toThrow('timed out');
+    proxy.pointAt(scene.server.port);
+    expect(await again.promise).toBe(term);
+    expect(leader.isLeader).toBe(true);
+  });
+
   test('a campaign that is given up does not lead later', async () => {
     const [a, b] = [await open(), await open()];
     await a.campaign();

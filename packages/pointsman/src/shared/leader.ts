@@ -5,6 +5,7 @@
 
 import { checkFunction, detached, ReentrancyError } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import type { SharedGuard } from './acquisition.js';
 import { readElection, readSharedOptions, type SharedOptions } from './options.js';
 import { SharedPrimitive } from './primitive.js';
@@ -84,11 +85,24 @@ export class Leader extends SharedPrimitive {
       throw new ReentrancyError(`${this._label}another campaign of this leader waits`, this);
     }
     this.#campaigning = true;
+    const doubted = this.#term?._acquisition.state === 'held' ? this.#term : undefined;
+    const controller = new AbortController();
+    // A term in doubt holds the key: the request would wait behind it until it is lost, and must not once it is confirmed.
+    doubted?.extend().then(
+      () => controller.abort(doubted),
+      () => {},
+    );
+    const stop = giveUpOn({ signal: options.signal }, (why) => controller.abort(why), String);
     try {
-      this.#term = await this._request([this.#key], options, undefined, true);
+      const { signal } = doubted === undefined ? options : controller;
+      this.#term = await this._request([this.#key], { ...options, signal }, undefined, true);
       this.#runs = 0;
       return this.#term as SharedGuard;
+    } catch (error) {
+      if (doubted !== undefined && error === doubted) return doubted;
+      throw error;
     } finally {
+      stop();
       this.#campaigning = false;
     }
   }
