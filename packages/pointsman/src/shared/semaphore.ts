@@ -26,7 +26,7 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
 /**
  * A semaphore for each of many keys, between tasks, processes and hosts.
  *
- * - **Permits come back.** A permit is held by a session that renews it. The permits of a dead process are free when its
+ * - **No permit is lost.** A permit is held by a session that renews it. The permits of a dead process are free when its
  *   lease has ended, and a second release does nothing, so the limit neither shrinks nor grows.
  * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
  * - **FIFO.** A small request never overtakes an earlier large one.
