@@ -60,6 +60,21 @@ describe.each(storeHandlers)('%s', (handler) => {
     },
   );
 
+  onServer('a campaign while the term is in doubt does not wait behind the term', async () => {
+    const proxy = await scene.proxy();
+    const store = await scene.store({ handler, ttl: 3_000, port: proxy.port });
+    const leader = new Leader(store, 'jobs');
+    const term = await leader.campaign();
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await expect.poll(() => leader.isLeader, soon).toBe(false);
+    const again = watch(leader.campaign());
+    await expect(new Leader(store, 'jobs').campaign({ timeout: 20 })).rejects.toThrow('timed out');
+    proxy.pointAt(scene.server.port);
+    expect(await again.promise).toBe(term);
+    expect(leader.isLeader).toBe(true);
+  });
+
   test('a campaign that is given up does not lead later', async () => {
     const [a, b] = [await open(), await open()];
     await a.campaign();
@@ -81,6 +96,23 @@ describe.each(storeHandlers)('%s', (handler) => {
     ).toEqual([true, true]);
     await expect(leader.run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(leader.isLeader).toBe(false);
+  });
+
+  test('of several runs under one term, the last to settle resigns', async () => {
+    const leader = await open();
+    const term = await leader.campaign();
+    let end!: () => void;
+    const long = leader.run(async (given) => {
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return given;
+    });
+    expect(await leader.run((given) => given)).toBe(term);
+    expect(term.valid).toBe(true);
+    end();
+    expect(await long).toBe(term);
+    expect(term.released).toBe(true);
   });
 
   test('elections of different names are independent, and apart from the keys of a mutex', async () => {

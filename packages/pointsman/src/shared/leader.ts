@@ -5,6 +5,7 @@
 
 import { checkFunction, detached, ReentrancyError } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import type { SharedGuard } from './acquisition.js';
 import { readElection, readSharedOptions, type SharedOptions } from './options.js';
 import { SharedPrimitive } from './primitive.js';
@@ -39,6 +40,8 @@ export class Leader extends SharedPrimitive {
   /** The name of the election. */
   readonly election: string;
   #term: SharedGuard | undefined;
+  /** The number of calls of `run` under the current term. */
+  #runs = 0;
   /** Whether a call of `campaign` waits. */
   #campaigning = false;
 
@@ -82,10 +85,24 @@ export class Leader extends SharedPrimitive {
       throw new ReentrancyError(`${this._label}another campaign of this leader waits`, this);
     }
     this.#campaigning = true;
+    const doubted = this.#term?._acquisition.state === 'held' ? this.#term : undefined;
+    const controller = new AbortController();
+    // A term in doubt holds the key: the request would wait behind it until it is lost, and must not once it is confirmed.
+    doubted?.extend().then(
+      () => controller.abort(doubted),
+      () => {},
+    );
+    const stop = giveUpOn({ signal: options.signal }, (why) => controller.abort(why), String);
     try {
-      this.#term = await this._request([this.#key], options, undefined, true);
+      const { signal } = doubted === undefined ? options : controller;
+      this.#term = await this._request([this.#key], { ...options, signal }, undefined, true);
+      this.#runs = 0;
       return this.#term as SharedGuard;
+    } catch (error) {
+      if (doubted !== undefined && error === doubted) return doubted;
+      throw error;
     } finally {
+      stop();
       this.#campaigning = false;
     }
   }
@@ -99,17 +116,19 @@ export class Leader extends SharedPrimitive {
   }
 
   /**
-   * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled.
-   * Settles like `fn`. `fn` must stop when the signal of its term aborts.
+   * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled; of
+   * several runs under one term, the last one resigns. Settles like `fn`. `fn` must stop when the signal of its term
+   * aborts.
    */
   async run<T>(fn: (term: SharedGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     if (!(this instanceof Leader)) throw detached('run');
     checkFunction('fn', fn);
     const term = await this.campaign(options);
+    this.#runs++;
     try {
       return await fn(term);
     } finally {
-      if (this.#term === term) await this.resign();
+      if (this.#term === term && --this.#runs === 0) await this.resign();
     }
   }
 

@@ -154,9 +154,11 @@ export class SharedAdmission {
   async penalize(ms: number, key: string | undefined): Promise<void> {
     const isWhole = key === undefined;
     const done = this.#decisions.penalize(this.#rates.nameOf(key, isWhole), Math.ceil(ms * 1000));
-    // The store has given moments that may be too early now.
-    if (isWhole) for (const lane of this.#lanes.values()) this.#askAgain(lane);
-    else this.#askAgain(this.#laneOf(key));
+    // The store has given moments, and starts ahead, that may be too early now.
+    for (const lane of isWhole ? this.#lanes.values() : [this.#laneOf(key)]) {
+      this.#leases.endAll(lane);
+      this.#askAgain(lane);
+    }
     await done;
   }
 

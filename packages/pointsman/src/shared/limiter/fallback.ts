@@ -67,6 +67,19 @@ export class Fallback {
     return this.#open().tryAcquire({ key, weight: this.#partOf(weight) })?.release;
   }
 
+  /** Whether a request of weight 1 could start now. Uses up nothing. */
+  async couldStart(key: string | undefined): Promise<boolean> {
+    try {
+      const weight = this.#partOf(1);
+      const reservation = await this.#open().reserve(weight, { key, timeout: 0 });
+      reservation.settle(0);
+      reservation.release();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #open(): Limiter {
     this.#limiter ??= new Limiter(this.#limits);
     return this.#limiter;

@@ -1,7 +1,7 @@
 /** A shared limiter on a real server: its decisions, its queue and what it gives back. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { soon, storeHandlers, useServer, watch } from '../../../tests/redis/scene.js';
-import { ClosedError, SharedLimiter, type SharedLimiterOptions } from '../index.js';
+import { ClosedError, SharedLimiter, type SharedLimiterOptions, TimeoutError } from '../index.js';
 
 const scene = useServer();
 const minute = 60_000;
@@ -171,6 +171,14 @@ test('a penalty of a key leaves the others alone', async () => {
   await limiter.penalize(minute, 'a');
   expect(await limiter.tryAcquire({ key: 'a' })).toBeUndefined();
   expect(await limiter.tryAcquire({ key: 'b' })).toBeDefined();
+});
+
+test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', async (key) => {
+  const limiter = await limiterOn({ perKey: { rate: { limit: 10_000, per: minute } }, lease: 50 });
+  await limiter.acquire({ key: 'a' });
+  await limiter.penalize(minute, key);
+  expect(await limiter.tryAcquire({ key: 'a' })).toBeUndefined();
+  await expect(limiter.acquire({ key: 'a', timeout: 1 })).rejects.toThrow(TimeoutError);
 });
 
 test('settle gives back what was reserved too much, and counts what was too little', async () => {

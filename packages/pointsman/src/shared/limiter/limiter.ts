@@ -215,9 +215,14 @@ export class SharedLimiter {
     const wanted = look ? 1 : weight;
     const { decision, groups, index } = await this.#admission.decide(key, wanted, look);
     if (decision instanceof StoreError) {
-      const permit = this.#tryUndecided(decision, key, wanted);
-      permit?.release();
-      const allowed = permit !== undefined;
+      let allowed: boolean;
+      if (look && this.#whenUnavailable === 'share') {
+        allowed = await this.#admission.fallback.couldStart(key);
+      } else {
+        const permit = this.#tryUndecided(decision, key, wanted);
+        permit?.release();
+        allowed = permit !== undefined;
+      }
       const [first] = [...this.#rates.all, ...this.#rates.perKey];
       const { limit = 0, per = 0, burst = limit } = first ?? {};
       const wait = per / Math.max(1, limit);

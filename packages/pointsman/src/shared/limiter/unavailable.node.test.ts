@@ -122,6 +122,19 @@ describe('without an answer, the deadline decides', () => {
     await expect(waiting.promise).rejects.toBe('enough');
   });
 
+  test('share: a check of weight 0 uses up nothing', async () => {
+    const { proxy, limiter } = await disturbed({
+      rate: { limit: 1, per: minute },
+      whenUnavailable: 'share',
+    });
+    proxy.holdReplies();
+    for (let i = 0; i < 2; i++) {
+      expect((await limiter.check(undefined, { weight: 0 })).allowed).toBe(true);
+    }
+    expect(await limiter.tryAcquire()).toBeDefined();
+    expect((await limiter.check(undefined, { weight: 0 })).allowed).toBe(false);
+  });
+
   test('close rejects what has no answer', async () => {
     const { proxy, limiter } = await disturbed({ deadline: 10_000 });
     proxy.holdReplies();
