@@ -11,7 +11,7 @@ endif
 # Prerequisites of the tables: a server, a browser, a load generator, programs.
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
-lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter lock limit net,$(or $(TABLE),lock)),redis)
 lab: $(if $(filter lock,$(or $(TABLE),lock)),ruby-if-possible)
 lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
@@ -29,7 +29,7 @@ $(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
 	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
 	  echo "The runtimes cannot be installed; their rows will be missing."
 
-lab: setup ## measure beside the peers, build a page; 6 to 13 minutes
+lab: setup ## measure beside the peers, build a page; 7 to 15 minutes
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \

@@ -28,7 +28,7 @@ const introduction = `# Results of the lab
 \`make picture\` wrote this page after a run of the lab, which measures Pointsman against its peers. Each table of the lab states one result, also where a peer is faster. To measure on your machine:
 
 \`\`\`sh
-make lab    # the headline of each table: 6 to 13 minutes on 2 cores, after the builds
+make lab    # the headline of each table: 7 to 15 minutes on 2 cores, after the builds
 \`\`\`
 
 It builds the page \`lab/out/report/index.html\` with all figures. [How the lab measures](../lab/README.md) explains the method and lists the commands for more rows and rounds.

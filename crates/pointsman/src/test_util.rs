@@ -1,7 +1,7 @@
 //! Deterministic tests: runs a test in many orders of its tasks, and replays the order that fails.
 //!
-//! A flaky async test fails in one order of its tasks and passes in the others. [`explore`] runs the test with one seed
-//! after the other. A seed determines the order in which ready tasks run, the branches of [`select!`](crate::select) and
+//! A flaky async test fails in one order of its tasks and passes in the others. [`explore`] runs the test once with each
+//! of several seeds. A seed determines the order in which ready tasks run, the branches of [`select!`](crate::select) and
 //! where an operation yields, so that a failure can be repeated as often as needed.
 //!
 //! ```
@@ -31,8 +31,8 @@ const VARIABLE: &str = "POINTSMAN_SEED";
 /// Each run has a current-thread runtime of its own, on which [`spawn_local`](crate::task::spawn_local) works too, with a
 /// paused clock: see [`time::pause`](crate::time::pause). With the seed 0 ready tasks run in the order in which they were
 /// woken, as they do outside of tests. With each other seed they run in another order, and an operation may yield although
-/// it need not wait, as it may when the [budget](crate::task::coop) is used up. All of this may happen in a program: the
-/// promises of each primitive hold, such as first in, first out, and so does the order of timers.
+/// it need not wait, as it may when the [budget](crate::task::coop) is used up. All of this can happen in a program: the
+/// guarantees of each primitive hold, such as first in, first out, and so does the order of timers.
 ///
 /// The seeds are the same each time, so a test that passes keeps passing while neither it nor this crate changes.
 ///
@@ -47,7 +47,7 @@ const VARIABLE: &str = "POINTSMAN_SEED";
 /// # What no seed determines
 /// I/O, other threads, the clock of `std`, random numbers of other crates, and the order of a `HashMap`. A test that uses
 /// them may fail with a seed and pass when that is replayed. [`spawn_blocking`](crate::task::spawn_blocking) waits until the
-/// function has ended, at most for 0.1 s, so that short functions do not matter.
+/// function has ended, at most for 0.1 s, so a short function is deterministic.
 ///
 /// # Panics
 /// If the test fails with a seed, if there are no seeds, if `POINTSMAN_SEED` is not a number, and if called in a runtime.
@@ -132,7 +132,7 @@ where
     runtime.block_on(async { test().await.check() });
 }
 
-/// Written, not part of the panic, whose message and place a `#[should_panic]` and the reader look for.
+/// Printed separately: the panic keeps its message, which `#[should_panic]` checks, and its location.
 fn report(seed: u64, passed: u64) {
     let thread = thread::current();
     // The test harness names the thread of a test by its path.

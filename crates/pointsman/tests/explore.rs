@@ -3,11 +3,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use pointsman::sync::{Notify, Semaphore, mpsc, oneshot};
@@ -176,6 +178,36 @@ fn tasks_that_wait_actively_end() {
             task.await.unwrap();
         }
     });
+}
+
+/// Once a task has yielded, one that is always ready must not keep it from running for ever.
+#[test]
+fn a_task_that_has_yielded_runs_beside_one_that_is_always_ready() {
+    let test = |waits_in_test: bool| async move {
+        let flag = Arc::new(AtomicU32::new(0));
+        let setter = pointsman::spawn({
+            let flag = flag.clone();
+            async move {
+                task::yield_now().await;
+                flag.store(1, Relaxed);
+            }
+        });
+        let wait = poll_fn(move |cx| match flag.load(Relaxed) {
+            0 => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            _ => Poll::Ready(()),
+        });
+        match waits_in_test {
+            true => wait.await,
+            false => pointsman::spawn(wait).await.unwrap(),
+        }
+        setter.await.unwrap();
+    };
+    for waits_in_test in [true, false] {
+        explore(0..300, || test(waits_in_test));
+    }
 }
 
 #[test]

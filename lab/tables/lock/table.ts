@@ -5,14 +5,28 @@
 
 import { announce, findServer, startServer } from '../../harness/redis-server.js';
 import type { Cell, Row, Table } from '../../harness/table.js';
-import { processesCell } from './cells/processes.js';
+import { hostProcessesCell, processesCell, semaphoreProcessesCell } from './cells/processes.js';
 import { test1AtServerCell, test1Cell } from './cells/test-1.js';
-import { test1WarmCell, uncontendedCell, warmKeySets } from './cells/test-1-warm.js';
+import {
+  hostUncontendedCell,
+  rwLockUncontendedCell,
+  semaphoreUncontendedCell,
+  test1WarmCell,
+  uncontendedCell,
+  warmKeySets,
+} from './cells/test-1-warm.js';
 import { test2Cell } from './cells/test-2.js';
-import { nameOf, type Setting, settings } from './processes/shared.js';
+import {
+  hostSettings,
+  nameOf,
+  type Setting,
+  semaphoreSettings,
+  settings,
+} from './processes/shared.js';
 import { publishedIn } from './published.js';
 import { handOverInProcess, subjects } from './subjects/index.js';
 import { olderVersions } from './subjects/redis-em-mutex.js';
+import { permits } from './subjects/semaphores.js';
 import { type KeySet, keySetNamed, keySets } from './workloads/keys.js';
 
 function keysOf({ size }: KeySet): string {
@@ -122,15 +136,62 @@ function warmRow({ name, size }: KeySet): Row {
   };
 }
 
-const uncontendedRow: Row = {
-  row: 'uncontended',
-  cell: uncontendedCell.id,
+const oneKeyRow = (row: string, { id }: Cell, about: string): Row => ({
+  row,
+  cell: id,
   measure: 'uncontended',
   processorTime: 'uncontended processor time',
   unit: 'µs',
   better: 'lower',
-  about: 'One task locks and unlocks one key without contention, the common case.',
-};
+  about,
+});
+
+const uncontendedRows = [
+  oneKeyRow(
+    'uncontended',
+    uncontendedCell,
+    'One task locks and unlocks one key without contention, the common case.',
+  ),
+  oneKeyRow(
+    'one host, uncontended',
+    hostUncontendedCell,
+    'One task locks and unlocks one key without contention, without a server.',
+  ),
+  oneKeyRow(
+    `semaphore of ${permits}, uncontended`,
+    semaphoreUncontendedCell,
+    'One task acquires a permit of one key and releases it, without contention.',
+  ),
+  oneKeyRow(
+    'read-write lock, uncontended',
+    rwLockUncontendedCell,
+    'One task locks one key as a reader or as a writer and unlocks it, without contention.',
+  ),
+];
+
+function hostRow(setting: Setting): Row {
+  return {
+    ...processesRow(setting),
+    row: `one host, ${nameOf(setting)}`,
+    cell: hostProcessesCell.id,
+  };
+}
+
+function semaphoreRow(setting: Setting): Row {
+  const name = nameOf(setting);
+  return {
+    row: name,
+    cell: semaphoreProcessesCell.id,
+    measure: `${name} perSecond`,
+    processorTime: `${name} processor time`,
+    unit: 'turns/s',
+    better: 'higher',
+    about:
+      setting.pauseMilliseconds === 0
+        ? `Processes with ten tasks each acquire one of ${permits} permits of one key, without a pause.`
+        : `The same with tasks that pause 1 ms and keep their permit for 1 ms, as real work does.`,
+  };
+}
 
 function processesRow(setting: Setting): Row {
   const { keySet, pauseMilliseconds } = setting;
@@ -237,13 +298,20 @@ const table: Table = {
   cells: [
     ...[test1Cell, test1AtServerCell],
     ...[test1WarmCell, uncontendedCell, test2Cell, processesCell],
+    ...[semaphoreUncontendedCell, rwLockUncontendedCell, semaphoreProcessesCell],
+    ...[hostUncontendedCell, hostProcessesCell],
   ],
   rows: [
     ...[...test1Rows, atServerRow, ...test2Rows],
-    ...[...warmKeySets.map(warmRow), uncontendedRow, ...settings.map(processesRow)],
+    ...[...warmKeySets.map(warmRow), ...uncontendedRows, ...settings.map(processesRow)],
+    ...[...hostSettings.map(hostRow), ...semaphoreSettings.map(semaphoreRow)],
     ...matrix('Test 1 warm', test1WarmCell, besideKeySets, [...waitsAmong('the 10 tasks'), load]),
     ...matrix('Test 2', test2Cell, besideKeySets, [...waitsAmong('the 100 tasks'), load]),
     ...matrix('Several processes', processesCell, settings.map(nameOf), [
+      ...waitsAmong('the processes'),
+      load,
+    ]),
+    ...matrix(`Semaphore of ${permits}`, semaphoreProcessesCell, semaphoreSettings.map(nameOf), [
       ...waitsAmong('the processes'),
       load,
     ]),

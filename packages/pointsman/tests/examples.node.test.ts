@@ -32,6 +32,7 @@ const entries = {
   'pointsman/diagnostics': join(source, 'diagnostics/index.ts'),
   'pointsman/shared': join(source, 'shared/index.ts'),
   'pointsman/redis': join(source, 'redis/index.ts'),
+  'pointsman/host': join(source, 'host/index.ts'),
   'pointsman/http': join(source, 'http/index.ts'),
 };
 

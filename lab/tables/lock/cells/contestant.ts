@@ -1,8 +1,9 @@
 /** A subject that does one of the document's tests, in this process or in a program of its own. */
+
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { announcedAddress } from '../../../harness/redis-server.js';
 import type { Lab, Measurement, Samples } from '../../../harness/table.js';
 import type { LockClient, Test } from '../subject.js';
-import { connectIoredis } from '../subjects/clients.js';
 import { foreignSubjects, lockSubjectNamed } from '../subjects/index.js';
 import { checkExclusion } from '../workloads/check-exclusion.js';
 import { drawFrom, type KeySet, keySetNamed } from '../workloads/keys.js';

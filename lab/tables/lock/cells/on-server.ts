@@ -3,9 +3,9 @@
  * key in common, so the server is never emptied.
  */
 import type { Redis } from 'ioredis';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { type Address, announcedAddress } from '../../../harness/redis-server.js';
 import type { LockClient, LockSubject } from '../subject.js';
-import { connectIoredis } from '../subjects/clients.js';
 
 export interface OnServer {
   readonly address: Address;

@@ -2,10 +2,19 @@
  * Several processes with ten tasks each compete for the same keys, where a queue inside one process is not enough. The
  * same processes serve all settings in turn.
  */
-import type { Cell } from '../../../harness/table.js';
+import type { Cell, Subject } from '../../../harness/table.js';
 import { Processes } from '../processes/processes.js';
-import { nameOf, processCount, type Setting, settings } from '../processes/shared.js';
+import {
+  hostSettings,
+  nameOf,
+  processCount,
+  type Setting,
+  semaphoreSettings,
+  settings,
+} from '../processes/shared.js';
+import { hostLocks } from '../subjects/host-locks.js';
 import { handOverInProcess, processesSubjects } from '../subjects/index.js';
+import { semaphores } from '../subjects/semaphores.js';
 import { costOf } from './cost.js';
 import { onServer } from './on-server.js';
 
@@ -13,9 +22,14 @@ const sliceMilliseconds = 250;
 /** After this time the engine has compiled the code of a turn in each process. */
 const warmUpMilliseconds = 1_000;
 
-export const processesCell: Cell = {
-  id: 'processes',
-  subjects: processesSubjects.map(({ name }) => name),
+const define = (
+  id: string,
+  subjects: readonly Subject[],
+  settings: readonly Setting[],
+  warmUp = settings[0] as Setting,
+): Cell => ({
+  id,
+  subjects: subjects.map(({ name }) => name),
   expectedMilliseconds: 2_500,
   limitMilliseconds: 60_000,
   sliceMilliseconds,
@@ -40,7 +54,7 @@ export const processesCell: Cell = {
         );
       }
 
-      await run({ keySet: '3/5', pauseMilliseconds: 0 }, warmUpMilliseconds);
+      await run(warmUp, warmUpMilliseconds);
       await lab.serve(
         settings.map((setting) => ({
           name: nameOf(setting),
@@ -50,4 +64,19 @@ export const processesCell: Cell = {
       processes.end();
       return { ok: true, samples: {} };
     }),
-};
+});
+
+export const processesCell = define('processes', processesSubjects, settings, {
+  keySet: '3/5',
+  pauseMilliseconds: 0,
+});
+export const semaphoreProcessesCell = define(
+  'semaphore-processes',
+  semaphores.filter(({ role }) => role !== 'floor'),
+  semaphoreSettings,
+);
+export const hostProcessesCell = define(
+  'host-processes',
+  hostLocks.filter(({ role }) => role !== 'floor'),
+  hostSettings,
+);

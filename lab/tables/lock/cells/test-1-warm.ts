@@ -1,6 +1,9 @@
 /** Test 1 in processes that have done it before, and one task alone. */
-import type { Cell, Slice } from '../../../harness/table.js';
+import type { Cell, Slice, Subject } from '../../../harness/table.js';
+import { hostLocks } from '../subjects/host-locks.js';
 import { lockSubjectNamed, warmSubjects } from '../subjects/index.js';
+import { rwLocks } from '../subjects/rw-locks.js';
+import { semaphores } from '../subjects/semaphores.js';
 import { keySetNamed } from '../workloads/keys.js';
 import { lockAndUnlock } from '../workloads/uncontended.js';
 import { isWanted, withContestant } from './contestant.js';
@@ -37,9 +40,9 @@ export const test1WarmCell: Cell = {
     }),
 };
 
-export const uncontendedCell: Cell = {
-  id: 'uncontended',
-  subjects: warmSubjects.map(({ name }) => name),
+const uncontended = (id: string, subjects: readonly Subject[]): Cell => ({
+  id,
+  subjects: subjects.map(({ name }) => name),
   measure: (name, lab) =>
     withClient(lockSubjectNamed(name), async ({ client, namespace }) => {
       const run = () => lockAndUnlock(client, [`${namespace}:uncontended`]);
@@ -47,4 +50,9 @@ export const uncontendedCell: Cell = {
       await lab.serve([{ name: 'uncontended', run }]);
       return { ok: true, samples: {} };
     }),
-};
+});
+
+export const uncontendedCell = uncontended('uncontended', warmSubjects);
+export const semaphoreUncontendedCell = uncontended('semaphore-uncontended', semaphores);
+export const hostUncontendedCell = uncontended('host-uncontended', hostLocks);
+export const rwLockUncontendedCell = uncontended('rwlock-uncontended', rwLocks);

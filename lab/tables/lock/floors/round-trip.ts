@@ -1,5 +1,5 @@
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from '../subjects/clients.js';
 import { Queue } from './queue.js';
 
 /** The reply of the server is empty: it neither locks nor looks up anything. */

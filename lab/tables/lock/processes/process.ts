@@ -5,16 +5,18 @@ import { usedMicroseconds } from '../../../harness/sample.js';
 import { lockSubjectNamed } from '../subjects/index.js';
 import { drawFrom, keySetNamed } from '../workloads/keys.js';
 import { FileJudge } from './file-judge.js';
+import { PermitsJudge } from './permits-judge.js';
 import {
   type Command,
   nameOf,
   type Orders,
+  processCount,
   type Report,
   type Setting,
   tasksPerProcess,
 } from './shared.js';
 
-const { subject, address, namespace, tally }: Orders = JSON.parse(process.argv[2] ?? '');
+const { subject, address, namespace, tally, index }: Orders = JSON.parse(process.argv[2] ?? '');
 // Two commands may arrive in one turn of a busy event loop.
 const commands = on(process, 'message');
 const client = await lockSubjectNamed(subject).connect(address, namespace);
@@ -32,7 +34,11 @@ async function nextCommand(): Promise<Command> {
 }
 
 async function run(setting: Setting): Promise<Report> {
-  const judge = new FileJudge(tally);
+  const { permits } = setting;
+  const judge =
+    permits === undefined
+      ? new FileJudge(tally)
+      : new PermitsJudge(tally, processCount * tasksPerProcess, permits);
   const pause = setting.pauseMilliseconds;
   const stay = pause === 0 ? undefined : () => sleep(pause);
   const draw = drawFrom(keySetNamed(setting.keySet), `${namespace}:${nameOf(setting)}`);
@@ -41,14 +47,15 @@ async function run(setting: Setting): Promise<Report> {
   let phase: 'before' | 'measured' | 'over' = 'before';
   let turns = 0;
 
-  async function task(): Promise<void> {
+  async function task(_: unknown, number: number): Promise<void> {
     while (phase !== 'over') {
       if (pause > 0) await sleep(pause);
       const keys = draw();
       const askedAt = performance.now();
       const held = await client.lock(keys);
       if (phase !== 'before') waits.push(performance.now() - askedAt);
-      await judge.turn(stay);
+      if (judge instanceof FileJudge) await judge.turn(stay);
+      else await judge.turn(index * tasksPerProcess + number, stay);
       turns++;
       await client.unlock(held);
     }

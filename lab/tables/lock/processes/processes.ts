@@ -6,11 +6,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sum } from 'simple-statistics';
 import type { Address } from '../../../harness/redis-server.js';
+import { within } from '../../../harness/watch.js';
 import { reject } from '../judge.js';
 import { fairness, slowestWaits } from '../workloads/fairness.js';
-import { within } from '../workloads/watch.js';
 import { FileJudge } from './file-judge.js';
-import { type Command, type Orders, processCount, type Report, type Setting } from './shared.js';
+import { PermitsJudge } from './permits-judge.js';
+import {
+  type Command,
+  type Orders,
+  processCount,
+  type Report,
+  type Setting,
+  tasksPerProcess,
+} from './shared.js';
 
 export interface Found {
   readonly perSecond: number;
@@ -32,12 +40,12 @@ export class Processes {
   readonly #children: readonly ChildProcess[];
 
   constructor(subject: string, address: Address, namespace: string) {
-    const orders: Orders = { subject, address, namespace, tally: this.#tally };
-    this.#children = Array.from({ length: processCount }, () =>
-      fork(new URL('./process.js', import.meta.url), [JSON.stringify(orders)], {
+    this.#children = Array.from({ length: processCount }, (_, index) => {
+      const orders: Orders = { subject, address, namespace, tally: this.#tally, index };
+      return fork(new URL('./process.js', import.meta.url), [JSON.stringify(orders)], {
         serialization: 'advanced',
-      }),
-    );
+      });
+    });
     process.once('exit', () => this.end());
   }
 
@@ -47,8 +55,10 @@ export class Processes {
 
   /** Runs a setting: `working` of its processes work, the others are idle. */
   async run(setting: Setting, working: number, milliseconds: number): Promise<Found> {
-    FileJudge.prepare(this.#tally);
-    const judge = new FileJudge(this.#tally);
+    const isLock = setting.permits === undefined;
+    if (isLock) FileJudge.prepare(this.#tally);
+    else PermitsJudge.prepare(this.#tally, processCount * tasksPerProcess);
+    const counter = isLock ? new FileJudge(this.#tally) : undefined;
     const children = this.#children.slice(0, working);
     const send = (command: Command) => {
       for (const child of children) child.send(command);
@@ -62,11 +72,11 @@ export class Processes {
     const reports = await within(
       patienceMilliseconds,
       answers,
-      () => `processes had not all ended, with ${judge.turns} turns taken,`,
+      () => `processes had not all ended${counter ? `, with ${counter.turns} turns taken,` : ''}`,
     );
     const turns = sum(reports.map((report) => report.turns));
-    reject(sum(reports.map((report) => report.intruders)), judge.turns, turns);
-    judge.close();
+    reject(sum(reports.map((report) => report.intruders)), counter?.turns ?? turns, turns);
+    counter?.close();
     return {
       perSecond: sum(reports.map((report) => report.perSecond)),
       ...slowestWaits(Float64Array.from(reports.flatMap((report) => report.waits))),

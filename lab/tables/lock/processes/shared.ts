@@ -1,5 +1,6 @@
 /** Types shared by the processes of a cell and their controller. */
 import type { Address } from '../../../harness/redis-server.js';
+import { permits } from '../subjects/semaphores.js';
 
 export const processCount = 4;
 export const tasksPerProcess = 10;
@@ -9,14 +10,26 @@ export interface Setting {
   readonly keySet: string;
   /** How long each task pauses before it locks, and how long it holds the lock. */
   readonly pauseMilliseconds: number;
+  /** The permits of a semaphore; absent for a lock. */
+  readonly permits?: number;
 }
 
 export const settings: readonly Setting[] = [0, 1].flatMap((pauseMilliseconds) =>
   ['1/1', '5/9'].map((keySet) => ({ keySet, pauseMilliseconds })),
 );
 
-export function nameOf({ keySet, pauseMilliseconds }: Setting): string {
-  return `${processCount} processes, ${keySet}${pauseMilliseconds === 0 ? '' : ', 1 ms inside and out'}`;
+export const hostSettings = settings.filter(({ keySet }) => keySet === '1/1');
+
+export const semaphoreSettings: readonly Setting[] = [0, 1].map((pauseMilliseconds) => ({
+  keySet: '1/1',
+  pauseMilliseconds,
+  permits,
+}));
+
+export function nameOf({ keySet, pauseMilliseconds, permits }: Setting): string {
+  const pause = pauseMilliseconds === 0 ? '' : ', 1 ms inside and out';
+  if (permits !== undefined) return `semaphore of ${permits}, ${processCount} processes${pause}`;
+  return `${processCount} processes, ${keySet}${pause}`;
 }
 
 /** Passed to a process as JSON when it is forked. */
@@ -27,6 +40,8 @@ export interface Orders {
   readonly namespace: string;
   /** The path of the file in which the judges of all processes count. */
   readonly tally: string;
+  /** The process's number, from 0 on. */
+  readonly index: number;
 }
 
 /** The commands to a process in each run, in this order: begin, measure, end. */

@@ -4,8 +4,8 @@ import { TimeoutError } from 'pointsman';
 import { redis } from 'pointsman/redis';
 import { SharedMutex } from 'pointsman/shared';
 import { shuffle } from 'simple-statistics';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import type { Address } from '../../../harness/redis-server.js';
-import { connectIoredis } from '../subjects/clients.js';
 
 export interface Orders {
   readonly address: Address;

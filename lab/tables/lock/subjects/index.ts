@@ -11,6 +11,7 @@ import handOverInProcess from '../floors/hand-over-in-process.js';
 import roundTrip from '../floors/round-trip.js';
 import type { LockSubject } from '../subject.js';
 import handMade from './hand-made.js';
+import { hostLocks } from './host-locks.js';
 import localQueue from './local-queue.js';
 import { local, pure, strict } from './pointsman.js';
 import publishedAlgorithm from './published-algorithm.js';
@@ -18,6 +19,8 @@ import { foreignSubjects } from './redis-em-mutex.js';
 import { redisSemaphore, redisSemaphoreFast } from './redis-semaphore.js';
 import { redlock, redlockFast, sesamecareFast } from './redlock.js';
 import redlockUniversal from './redlock-universal.js';
+import { rwLocks } from './rw-locks.js';
+import { semaphores } from './semaphores.js';
 import simpleRedisMutex from './simple-redis-mutex.js';
 
 export { foreignSubjects, handOverInProcess };
@@ -60,9 +63,17 @@ export const test2Subjects: readonly Subject[] = [
 export const processesSubjects = [local, strict, ...fewPeers, simpleRedisMutex, handOverInProcess];
 
 /** In the order of the report. */
-export const subjects = [...new Set([...test1Subjects, ...warmSubjects])];
+export const subjects = [
+  ...new Set([...test1Subjects, ...warmSubjects, ...semaphores, ...rwLocks, ...hostLocks]),
+];
 
-const lockSubjects: readonly LockSubject[] = [pure, ...warmSubjects];
+const lockSubjects: readonly LockSubject[] = [
+  pure,
+  ...warmSubjects,
+  ...semaphores,
+  ...rwLocks,
+  ...hostLocks,
+];
 
 export function lockSubjectNamed(name: string): LockSubject {
   const found = lockSubjects.find((subject) => subject.name === name);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mutex, MutexInterface } from 'async-mutex';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 import { releaseScript } from './hand-made.js';
 
 const duration = 10_000;

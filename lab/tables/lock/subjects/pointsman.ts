@@ -1,8 +1,8 @@
 /** Our subjects: the mutex as a program makes it, each with its own options. */
 import type { RedisOptions } from 'pointsman/redis';
 import type { SharedMutexOptions } from 'pointsman/shared';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 
 const definePointsman = (
   name: string,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 
 /** Longer than any run, as in the document. */
 const expiryMilliseconds = 10_000_000;

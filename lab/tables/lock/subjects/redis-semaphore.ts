@@ -1,7 +1,7 @@
 /** The Mutex of redis-semaphore with its defaults and with short retries. */
 import type { LockOptions, Mutex } from 'redis-semaphore';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 
 const define = (name: string, note: string, options: LockOptions) =>
   defineSubject<Mutex[]>({

@@ -1,5 +1,5 @@
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 
 export default defineSubject({
   name: 'redlock-universal, 1 ms retries',

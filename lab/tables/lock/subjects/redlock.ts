@@ -1,9 +1,9 @@
 /** Redlock with its defaults and with short retries, and its maintained fork. */
 import type { Redis } from 'ioredis';
 import type { Settings } from 'redlock';
+import { connectIoredis } from '../../../harness/redis-clients.js';
 import type { Subject } from '../../../harness/table.js';
 import { defineSubject } from '../subject.js';
-import { connectIoredis } from './clients.js';
 
 const duration = 10_000;
 const shortRetries: Partial<Settings> = { retryDelay: 1, retryJitter: 1 };

@@ -1,5 +1,5 @@
+import { connectNodeRedis } from '../../../harness/redis-clients.js';
 import { defineSubject } from '../subject.js';
-import { connectNodeRedis } from './clients.js';
 
 export default defineSubject({
   name: 'simple-redis-mutex',

@@ -1,8 +1,8 @@
 /** Turns that last a round trip to the server, so that a turn that begins too early is always detected. */
 import type { Redis } from 'ioredis';
+import { within } from '../../../harness/watch.js';
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';
-import { within } from './watch.js';
 
 const tasks = 5;
 const turnsEach = 2;

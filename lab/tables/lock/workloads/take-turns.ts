@@ -5,10 +5,11 @@
  * The count is read before an `await` and written after it, so that two concurrent turns would lose one; the
  * document's own turn is a plain increment.
  */
+
+import { within } from '../../../harness/watch.js';
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';
 import { fairness, slowestWaits } from './fairness.js';
-import { within } from './watch.js';
 
 export interface Taken {
   readonly seconds: number;

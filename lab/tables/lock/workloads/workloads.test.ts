@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { within } from '../../../harness/watch.js';
 import handOverInProcess from '../floors/hand-over-in-process.js';
 import { Judge } from '../judge.js';
 import { FileJudge } from '../processes/file-judge.js';
+import { PermitsJudge } from '../processes/permits-judge.js';
 import type { LockClient } from '../subject.js';
 import { fairness, slowestWaits } from './fairness.js';
 import { drawFrom, keySets } from './keys.js';
 import { takeTurns } from './take-turns.js';
-import { within } from './watch.js';
 
 const draw = () => ['a'];
 
@@ -34,6 +35,20 @@ describe('the judge', () => {
     const judge = new Judge();
     await Promise.all([judge.turn(undefined), judge.turn(undefined)]);
     expect(judge.turns).toBe(1);
+  });
+
+  it('detects a turn beyond the permits of a semaphore, of another process too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'judge-'));
+    const tally = join(folder, 'tally');
+    PermitsJudge.prepare(tally, 4);
+    const [here, there] = [new PermitsJudge(tally, 4, 2), new PermitsJudge(tally, 4, 2)];
+    const pause = async () => {};
+    await Promise.all([here.turn(0, pause), there.turn(2, pause)]);
+    expect([here.intruders, there.intruders]).toEqual([0, 0]);
+    await Promise.all([here.turn(0, pause), here.turn(1, pause), there.turn(3, pause)]);
+    expect([here.intruders, there.intruders]).toEqual([0, 1]);
+    for (const judge of [here, there]) judge.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('detects a turn of another process through the file in which both count', async () => {

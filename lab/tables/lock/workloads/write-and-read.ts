@@ -11,10 +11,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { shuffle } from 'simple-statistics';
+import { within } from '../../../harness/watch.js';
 import { Judge } from '../judge.js';
 import type { LockClient } from '../subject.js';
 import { fairness, slowestWaits } from './fairness.js';
-import { within } from './watch.js';
 
 export interface Written {
   /** Turns in 5 s, and until the last task ends. */

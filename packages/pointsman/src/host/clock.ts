@@ -1,18 +1,18 @@
-/** The clock of a namespace on this machine, and which start of the machine it belongs to. */
+/** The clock of a namespace, and the identity of the machine's current boot. */
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 
-/** Microseconds on the clock that all processes of the machine share and that is never set. */
+/** Microseconds on the machine's monotonic clock, which all processes share. */
 export function monotonic(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e6 + Math.floor(nanoseconds / 1e3);
 }
 
-/** How far the wall clock is ahead of it. A namespace keeps what it began with, so its tokens grow after a restart. */
+/** How far the wall clock is ahead of the monotonic one. A namespace keeps it, so that tokens grow across boots. */
 export const aheadNow = (): number => Date.now() * 1000 - monotonic();
 
-/** The start of the machine: an id on Linux, elsewhere the time in seconds. */
+/** Identifies the current boot: by an id on Linux, elsewhere by its time in seconds. */
 export function currentBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -21,7 +21,7 @@ export function currentBoot(): string {
   }
 }
 
-/** Whether two names are of the same start; a time may have been measured with another wall clock. */
+/** Whether two values identify the same boot. Times may differ, because the wall clock may have been set. */
 export function isSameBoot(a: string, b: string): boolean {
   return a === b || Math.abs(Number(a) - Number(b)) < 60;
 }

@@ -1,8 +1,8 @@
 /**
  * The connection of a process to the server of a namespace, shared by the sessions of a store.
  *
- * Invariant: a server that does not answer, or has ended, is succeeded by the
- * first process that can. Each loss causes one `suspend` of every session, followed by one `resume`.
+ * Invariant: if the server does not answer or has ended, the first process that can takes over. Each loss causes one
+ * `suspend` of every session, followed by one `resume`.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -37,8 +37,8 @@ interface Channel {
 const FIRST_RETRY = 1;
 const LAST_RETRY = 50;
 /**
- * Milliseconds that a server is given to answer, twice: a quarter of a lease within these bounds, so that leases outlive a
- * server that is stopped. On a machine so busy that its servers seem to be stopped one after another, half a lease.
+ * Milliseconds for which a client waits for an answer, twice: a quarter of a lease within these bounds, so that leases
+ * outlive a stopped server. Half a lease if several servers in a row seem stopped, because the machine is busy then.
  */
 const SHORTEST_PATIENCE = 100;
 const LONGEST_PATIENCE = 1_000;
@@ -54,7 +54,7 @@ export class HostConnection {
   readonly #channels = new Map<string, Channel>();
   #place: Place | undefined;
   #transport: Transport | undefined;
-  /** The server, while this thread is it. */
+  /** The server, while this thread serves the namespace. */
   #server: Server | undefined;
   #thread: ServerThread | undefined;
   #run: string | undefined;
@@ -72,7 +72,7 @@ export class HostConnection {
   #watch: NodeJS.Timeout | undefined;
   #watchedAt = 0;
   #suspecting = false;
-  /** When the server last answered a new connection although it had not answered a request. */
+  /** When the server last answered a new connection while a request had no answer. */
   #provenAt = 0;
   #reason: unknown = new ConnectionLostError('not connected yet');
   #connecting: Promise<void> | undefined;
@@ -247,7 +247,7 @@ export class HostConnection {
     return true;
   }
 
-  /** Connects to a server. One that is busy may accept later; one that is silent is taken for dead. */
+  /** Connects to a server. A busy one may accept later; a silent one counts as dead. */
   async #reach(place: Place, header: Header): Promise<'up' | 'busy' | 'dead'> {
     let transport: SocketTransport;
     try {
@@ -277,7 +277,7 @@ export class HostConnection {
     return 'dead';
   }
 
-  /** Serves the namespace from this thread until others need it too: then from a thread of its own. */
+  /** Serves the namespace from this thread until it has a second connection, then from a thread of its own. */
   #serve(server: Server): void {
     this.#server = server;
     const transport = new DirectTransport(server);
@@ -298,7 +298,7 @@ export class HostConnection {
     });
   }
 
-  /** An earlier transport may still deliver answers, which are not those of the requests of the current one. */
+  /** Ignores late answers of an earlier transport: they are not for the requests of the current one. */
   #events(transport: Transport): TransportEvents {
     return {
       answered: (reply, refusal) => {
@@ -373,7 +373,7 @@ export class HostConnection {
     });
   }
 
-  /** Whether the server does not answer a new connection, which goes ahead of the requests of others. */
+  /** Whether the server does not answer a new connection, which it answers before other requests. */
   async #isSilent(): Promise<boolean> {
     const header = this.#place && find(this.#place)?.header;
     // Another server will be found after this one has ended its connections.

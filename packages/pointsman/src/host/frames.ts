@@ -1,7 +1,7 @@
 /**
- * What a client and the server send each other: frames of a length, a kind and a text.
+ * The frames between a client and the server: a length, a kind and a text.
  *
- * Every frame of a client but `bye` is answered by one frame, in order. Messages of the server come between.
+ * The server answers each frame of a client except `bye` by one frame, in order, and may send messages between them.
  */
 
 /** The version of the frames, of the journal and of the protocol's rules. Processes of one namespace must agree. */
@@ -42,7 +42,7 @@ export class FrameError extends Error {
   override readonly name = 'FrameError';
 }
 
-/** Puts the bytes of a connection together to frames. */
+/** Assembles frames from the bytes of a connection. */
 export class FrameReader {
   /** The longest text that is accepted now. */
   longest = LONGEST;

@@ -20,8 +20,8 @@ export interface HostOptions extends Omit<StoreOptions, 'namespace'> {
 const names: readonly string[] = ['ttl', 'name', 'directory'];
 
 /**
- * Returns a store for the processes of one machine, for the primitives of `pointsman/shared`. There is nothing to
- * install: one of the processes serves the others, and another succeeds it when it ends, dies or is stopped.
+ * Returns a store for the processes of one machine, for the primitives of `pointsman/shared`. It needs no Redis: one of
+ * the processes serves the others, and another takes over when it ends, dies or is stopped.
  *
  * Processes meet if they run as the same user, with the same namespace and directory. The store connects with the first
  * request, and keeps the process alive until its last open primitive has closed.

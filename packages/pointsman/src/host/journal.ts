@@ -1,5 +1,5 @@
 /**
- * The journal of a namespace: what its server has done, in a file that outlives the process, though not the machine.
+ * The journal of a namespace: the changes that its server has made, in a file that outlives the process, not the boot.
  *
  * The file of one server, in the folder of the namespace, is named by its epoch, a number. It begins with a header and
  * a snapshot of the state; records follow. It is published by a hard link, with both complete, so that only one process
@@ -68,7 +68,7 @@ export function readJournal(folder: string, epoch: number, from = 0): Recorded {
   return { records, end: at };
 }
 
-/** Keeps the server of an epoch from replying to anything that is not in its journal by now. */
+/** Stops the server of an epoch from replying to requests that are not in its journal yet. */
 export function sealJournal(folder: string, epoch: number): void {
   chmodSync(pathOf(folder, epoch), 0o400);
 }
@@ -139,13 +139,13 @@ export class Journal {
     this.#size += bytes.length;
   }
 
-  /** Whether there is no successor and the file has not been deleted. To be asked after `append` and before a reply. */
+  /** Whether there is no successor and the file has not been deleted. Check it after `append` and before a reply. */
   get current(): boolean {
     const { mode, nlink } = fstatSync(this.#file);
     return (mode & WRITABLE) !== 0 && nlink > 0;
   }
 
-  /** Keeps a journal that is not written to from looking like an old file. */
+  /** Updates the time of a journal that is not written to, so that it does not look old. */
   touch(): void {
     const now = Date.now();
     if (now - this.#touched < TOUCH_AFTER) return;

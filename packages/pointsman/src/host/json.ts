@@ -5,7 +5,7 @@ import type { Reply } from '../shared/protocol/protocol.js';
 const isMap = (value: unknown): value is { $map: [unknown, unknown][] } =>
   Array.isArray((value as { $map?: unknown } | null)?.$map);
 
-/** Strings are never taken for a map or a number, because no object has a key that a user has chosen. */
+/** The encoding of a map or a number cannot be confused with other values: users choose no key of an object. */
 export const stringify = (value: unknown): string =>
   JSON.stringify(value, (_, item) => {
     if (item instanceof Map) return { $map: [...item] };
@@ -18,7 +18,7 @@ export const parse = (text: string): unknown =>
     return (item as { $infinity?: 1 } | null)?.$infinity === 1 ? Number.POSITIVE_INFINITY : item;
   });
 
-/** Most replies have neither, and are then several times as fast. */
+/** Encodes most replies, which have no map and no infinite number, several times as fast. */
 export function encodeReply(reply: Reply): string {
   const plain =
     reply.name !== 'done' ||

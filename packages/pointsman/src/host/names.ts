@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 const onWindows = process.platform === 'win32';
 
 /**
- * Where namespaces are unless the user says so: the same folder for all processes of a user. So it depends on no
- * variable, which a service or a job may lack, and on Linux it is not the temporary folder, of which a service may have
- * one of its own.
+ * The default directory: the same for all processes of a user. So outside Windows it depends on no environment variable,
+ * which a service or a job may lack, and on Linux it is not the temporary folder, because a service may have its own.
  */
 export function defaultDirectory(): string {
   if (onWindows) return `${tmpdir()}\\pointsman`;
@@ -16,7 +15,7 @@ export function defaultDirectory(): string {
   return `${parent}/pointsman-${process.getuid?.() ?? 'user'}`;
 }
 
-/** The name of a namespace's folder: short, because the path of a socket is limited, and of any characters. */
+/** The name of a namespace's folder: a hash, because the path of a socket is short and a namespace has any characters. */
 export const folderNameOf = (namespace: string): string =>
   createHash('sha256').update(namespace).digest('hex').slice(0, 24);
 

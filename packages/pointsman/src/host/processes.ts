@@ -1,7 +1,7 @@
 /**
  * Which processes of the machine are alive.
  *
- * Invariant: `isDead` is only true of a process that will never run again, however often its id is used anew.
+ * Invariant: `isDead` is true only for a process that will never run again, even if its id is reused.
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface Identity {
   readonly pid: number;
   /** When it was started, in ticks since the start of the machine; '' if unknown. */
   readonly started: string;
-  /** The namespace of its process id, which a container has for itself; '' if unknown. */
+  /** The namespace of its process id, since each container has its own; '' if unknown. */
   readonly space: string;
 }
 
@@ -23,7 +23,7 @@ interface Status {
 /** Linux: the process has begun to exit (`PF_EXITING`). Its files are closed after that. */
 const EXITING = 0x4;
 
-/** Reads what Linux says about a process; undefined if there is no such process, or no such file on this platform. */
+/** Reads the status of a process on Linux; undefined if there is no such process, or no such file on this platform. */
 function statusOf(pid: number | 'self'): Status | undefined {
   let text: string;
   try {
@@ -51,7 +51,7 @@ export const self: Identity = {
   space: ownSpace(),
 };
 
-/** Whether the process has certainly died. Of a process in another container that is not known. */
+/** Whether the process has certainly died. Unknown, and so false, for a process in another container. */
 export function isDead({ pid, started, space }: Identity): boolean {
   if (space !== self.space) return false;
   if (self.started !== '') {

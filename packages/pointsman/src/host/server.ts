@@ -33,7 +33,7 @@ export type Request =
   /** What was sent is no request. */
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** Of a server and its successors: the same clock and run as long as the state is kept. */
+/** The clock and the run, which a server's successors keep as long as the state is kept. */
 export interface Origin {
   /** How far the namespace's clock is ahead of that of the machine, in microseconds. */
   readonly ahead: number;
@@ -112,7 +112,7 @@ export class Server {
     if (this.#peers.size > 1) this.#share();
   }
 
-  /** Lets a client know at once, ahead of what others have asked for, that the server is alive. */
+  /** Answers a new client at once, before queued requests, to show that the server is alive. */
   greet(peer: Peer): void {
     if (!this.#journal.current) this.#stop();
     if (this.#over) return;

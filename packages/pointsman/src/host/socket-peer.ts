@@ -8,9 +8,9 @@ import { encodeReply } from './json.js';
 import type { Identity } from './processes.js';
 import type { Peer, Request, Server } from './server.js';
 
-/** The longest first frame: nothing more is read from one who does not know the secret. */
+/** The longest first frame. A client that does not know the secret cannot send more. */
 const LONGEST_HELLO = 4_096;
-/** Bytes that wait for a client that does not read them; one that is stopped is not sent as much. */
+/** The most unread bytes for a client. A stopped client is not sent this much. */
 const MOST_UNREAD = 2 ** 26;
 
 export interface Hello {

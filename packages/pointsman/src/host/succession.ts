@@ -56,7 +56,7 @@ export function find(place: Place): Found | undefined {
   }
 }
 
-/** Whether it cannot be alive because the machine has been started again. */
+/** Whether the machine has been restarted since, so that this server cannot be alive. */
 export const isFromEarlierBoot = (header: Header): boolean =>
   !isSameBoot(header.boot, currentBoot());
 
@@ -74,8 +74,8 @@ function afresh(lost: boolean, last = 0): Kept {
 }
 
 /**
- * Reads what a predecessor has left, and seals it. What can be read before that is, because a predecessor that is alive
- * cannot reply afterwards.
+ * Seals a predecessor's journal and reads it. Most of it is read before the seal, because a live predecessor cannot reply
+ * after it.
  */
 function takeOver(folder: string, epoch: number): Kept {
   const begun = readJournal(folder, epoch);

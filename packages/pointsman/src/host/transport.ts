@@ -24,7 +24,7 @@ export interface Transport {
   close(bye: boolean): void;
 }
 
-/** To the server of another process, or of another thread. */
+/** A connection to the server in another process or thread. */
 export class SocketTransport implements Transport {
   readonly #socket: Socket;
   #events: TransportEvents | undefined;
@@ -54,7 +54,7 @@ export class SocketTransport implements Transport {
     });
   }
 
-  /** Shows the server that it may trust this process. Resolves to whether it has answered, not, or ended. */
+  /** Proves to the server that it may trust this process. Waits for its answer for at most `patience` milliseconds. */
   greet(secret: string, patience: number): Promise<'ready' | 'silent' | 'ended'> {
     return new Promise((resolve) => {
       // If this thread was busy, the answer may be waiting to be read.
@@ -71,7 +71,7 @@ export class SocketTransport implements Transport {
     });
   }
 
-  /** From here on. The server has nothing to say before it is asked. */
+  /** Starts to deliver events. The server sends nothing before the first request. */
   use(events: TransportEvents): void {
     this.#events = events;
     if (this.#socket.destroyed) queueMicrotask(() => this.#events?.down());
@@ -121,7 +121,7 @@ export class SocketTransport implements Transport {
   }
 }
 
-/** To a server in this thread. */
+/** A connection to a server in this thread. */
 export class DirectTransport implements Transport, Peer {
   readonly identity = self;
   readonly #server: Server;

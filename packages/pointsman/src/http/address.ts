@@ -1,12 +1,12 @@
-/** Addresses as keys. */
+/** Keys for the addresses of clients. */
 
 /** The first 96 bits of an IPv6 address that stands for an IPv4 address: as a dual-stack socket or a NAT64 writes it. */
 const embedding = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'];
 
 /**
- * Returns the key of a client's address: of IPv6 the first 64 bits, because one client has all addresses of such a network
- * and could take a new one for each request. An IPv4 address is its own key, also if it is written as IPv6, as
- * `::ffff:192.0.2.1`. Anything else is returned unchanged.
+ * Returns the key of a client's address. For IPv6 it is the network of 64 bits, because one client has all addresses of
+ * such a network and could use a new one for each request. An IPv4 address is its own key, even if it is written as
+ * IPv6, such as `::ffff:192.0.2.1`. Anything else is returned unchanged.
  *
  * @example
  * ```ts

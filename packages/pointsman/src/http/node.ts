@@ -1,8 +1,8 @@
 /**
  * Rate limiting for Express and Fastify.
  *
- * Invariant: by default a client cannot choose its key. It is the address that the framework says, which is the socket's
- * unless the application trusts a proxy; then the framework reads `X-Forwarded-For`.
+ * Invariant: by default a client cannot choose its key: the address that the framework reports. It is the
+ * socket's unless the application trusts a proxy; then the framework reads `X-Forwarded-For`.
  */
 import { addressKey } from './address.js';
 import { checkArguments, type HttpKey, type HttpLimiter, judge } from './verdict.js';
@@ -17,7 +17,7 @@ export interface ServerRequest {
 export interface ServerLimitOptions<R extends ServerRequest> {
   /**
    * Returns the key of a request, for example the user's id; annotate its parameter with the framework's type to use more
-   * of it. Default: {@link addressKey} of `request.ip`, the address that is connected.
+   * of it. Default: {@link addressKey} of `request.ip`, the address of the socket.
    *
    * Behind a proxy that is the proxy's address, so all clients share a limit, until the application names the proxies
    * that it trusts: in Express with `app.set('trust proxy', '10.0.0.0/8')`, in Fastify with `trustProxy: '10.0.0.0/8'`.

@@ -1,8 +1,9 @@
 /**
- * What a limiter's decision is in HTTP: the fields of draft-ietf-httpapi-ratelimit-headers, and the response to a refused
+ * A limiter's decision in HTTP: the fields of draft-ietf-httpapi-ratelimit-headers, and the response to a refused
  * request.
  *
- * Invariant: a client learns only of its own key: the rates of all keys together tell how busy the server is.
+ * Invariant: if a limiter has rates per key, clients see only these, because the rates of all keys together reveal how
+ * busy the server is.
  */
 import { checkFunction, invalid } from '../sync/errors.js';
 import { checkOptions } from '../sync/options.js';

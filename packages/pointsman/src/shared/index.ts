@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /**
- * The primitives between processes and hosts, on a store such as `redis` of `pointsman/redis`. Needs Node 20 or later
+ * The primitives between processes and hosts, on a store of `pointsman/redis` or `pointsman/host`. Needs Node 20 or later
  * (or a runtime with its modules).
  *
  * @module pointsman/shared

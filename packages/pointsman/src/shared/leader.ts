@@ -1,5 +1,5 @@
 /**
- * The election of a leader. Invariant: at most one process has the highest token of a name, and the token of each term is
+ * The election of a leader. Invariant: no two terms of an election are valid at the same time, and the token of each is
  * higher than that of every earlier one.
  */
 
@@ -37,7 +37,7 @@ import type { Store } from './store.js';
  * ```
  */
 export class Leader extends SharedPrimitive {
-  /** What the processes elect a leader for. */
+  /** The name of the election. */
   readonly election: string;
   #term: SharedGuard | undefined;
   /** The number of calls of `run` under the current term. */
@@ -47,7 +47,7 @@ export class Leader extends SharedPrimitive {
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
-   * @param election What to elect a leader for: a non-empty, well-formed string.
+   * @param election The name of the election: a non-empty, well-formed string.
    * @throws {TypeError} if an argument is invalid.
    */
   constructor(store: Store, election: string, options: SharedOptions = {}) {
@@ -117,7 +117,8 @@ export class Leader extends SharedPrimitive {
 
   /**
    * Runs `fn` while this process leads: campaigns, calls `fn` with the term, and resigns when the result has settled; of
-   * several runs under one term, the last resigns. Settles like `fn`. `fn` has to stop when the signal of its term aborts.
+   * several runs under one term, the last one resigns. Settles like `fn`. `fn` must stop when the signal of its term
+   * aborts.
    */
   async run<T>(fn: (term: SharedGuard) => T | PromiseLike<T>, options?: WaitOptions): Promise<T> {
     if (!(this instanceof Leader)) throw detached('run');

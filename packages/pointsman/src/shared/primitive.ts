@@ -52,8 +52,8 @@ export abstract class SharedPrimitive {
   }
 
   /**
-   * Returns the held locks and the waiting requests of the namespace, in order: all that the store knows, of every
-   * primitive, and the requests that wait behind others of this process.
+   * Returns the held locks and the waiting requests of the namespace, in order: those of every primitive that the store
+   * knows, and the requests that wait behind others of this process.
    */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
     if (!(this instanceof SharedPrimitive)) throw detached('query');

@@ -18,7 +18,7 @@ export interface HeldLock {
   readonly id: string;
   /** The first of its fencing tokens. */
   readonly token: number;
-  /** What it takes of the limit of a key that it shares; undefined if it holds its keys alone. */
+  /** Its weight, if it shares its keys with other holders; undefined if it excludes them. */
   readonly weight?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The semaphore. Invariant: the weights of the guards of a key are never more than its limit, and a permit of a process
- * that has died comes back with the end of its lease.
+ * The semaphore. Invariant: the weights of the guards of a key are never more than its limit, and the permits of a
+ * process that has died are free when its lease has ended.
  */
 
 import { checkFunction, checkInteger, detached } from '../sync/errors.js';
@@ -18,7 +18,7 @@ import { SharedPrimitive } from './primitive.js';
 import type { Share } from './protocol/protocol.js';
 import type { Store } from './store.js';
 
-/** The highest limit: the record of a key lists its holders. */
+/** The highest limit. */
 const MAX_LIMIT = 2 ** 31 - 1;
 const tryNames: readonly string[] = ['weight', 'maxHold'];
 const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
@@ -26,13 +26,13 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
 /**
  * A semaphore for each of many keys, between tasks, processes and hosts.
  *
- * - **Permits come back.** A permit is held by a session that renews it. A process that dies gives its permits back with
- *   the end of its lease, and a second release does nothing, so the limit neither shrinks nor grows.
+ * - **No permit is lost.** A permit is held by a session that renews it. The permits of a dead process are free when its
+ *   lease has ended, and a second release does nothing, so the limit neither shrinks nor grows.
  * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
  * - **FIFO.** A small request never overtakes an earlier large one.
  * - **One space of keys.** The holder of a key of a {@link SharedMutex} excludes all permits of that key.
  *
- * The store looks at all holders of a key with each request for it: meant for up to some hundred holders of one key.
+ * The store reads all holders of a key with each request for it, so use it for up to a few hundred holders of one key.
  * Tokens, loss, cancellation and dead processes are as for a {@link SharedMutex}.
  *
  * @example
@@ -58,7 +58,7 @@ export class SharedSemaphore extends SharedPrimitive {
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
-   * @param limit The number of permits of each key: an integer from 1 on. Use the same in all processes.
+   * @param limit The number of permits of each key: an integer from 1 on. Use the same limit in all processes.
    * @throws {TypeError | RangeError} if an argument is invalid.
    */
   constructor(store: Store, limit: number, options: SharedOptions = {}) {

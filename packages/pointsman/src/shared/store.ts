@@ -1,5 +1,5 @@
 /**
- * A store: what keeps the state that processes share. This file is all that the primitives know of one.
+ * A store keeps the state that processes share. The primitives depend only on this file.
  *
  * Invariant: a store is connected while one of its primitives is open, from the primitive's first request until it is
  * closed. A closed store refuses every later request.
@@ -12,14 +12,14 @@ import { readNamespace, readProcessName, readTtl, type StoreOptions } from './op
 import type { Batch, Reply } from './protocol/protocol.js';
 
 /**
- * What keeps the state that processes share, as `redis` of `pointsman/redis` returns it. The primitives of
- * `pointsman/shared` are made on it.
+ * Keeps the state that processes share: `redis` of `pointsman/redis` or `host` of `pointsman/host` returns a store. It
+ * is the first argument of each primitive of `pointsman/shared`.
  *
  * Connects with the first request of a primitive, and disconnects when its last open primitive has closed.
  */
 export interface Store {
   readonly namespace: string;
-  /** Milliseconds for which a claim outlives a process that has died or is suspended. */
+  /** Milliseconds for which a lock outlives a process that has died or is suspended. */
   readonly ttl: number;
   /**
    * Creates a store of another namespace with the same options and connections. It is closed with this one.
@@ -45,8 +45,8 @@ export class ConnectionLostError extends Error {
 export interface Link {
   /**
    * Applies a batch as a whole. Batches are applied in the order of the calls. Rejects with a {@link ConnectionLostError}
-   * if it is unknown whether the batch was applied, with the store's error if it was refused. A `cause` of the former
-   * means that {@link renew} may help.
+   * if it is unknown whether the batch was applied, and with the store's error if it was refused. After a
+   * `ConnectionLostError` with a `cause`, {@link renew} may help.
    */
   exchange(batch: Batch): Promise<Reply>;
   /** Resolves when no later message in the channel will be missed. */
@@ -84,7 +84,7 @@ export interface Primitive {
   shutdown(): Promise<void>;
 }
 
-/** Every store, over the connections that it is made with. */
+/** The base of every store. */
 export class BaseStore implements Store {
   readonly namespace: string;
   readonly ttl: number;
@@ -134,7 +134,7 @@ export class BaseStore implements Store {
     this.#parent?.refuseIfClosed();
   }
 
-  /** A primitive opens: it is closed with the store. */
+  /** Adds an open primitive, which is closed with the store. */
   add(primitive: Primitive): void {
     this.#primitives.add(primitive);
     this.#parent?.add(primitive);

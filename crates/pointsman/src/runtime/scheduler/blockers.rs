@@ -1,5 +1,5 @@
 //! Remembers which kinds of tasks block their worker. Before a worker polls such a task, it has another worker attend to the
-//! driver and to its queued tasks. So a task that blocks again and again costs a wake-up each time, and the watchdog need not
+//! driver and to its queued tasks. So a task that blocks repeatedly costs one wake-up each time, and the watchdog need not
 //! look for it.
 //!
 //! A kind is a type of futures: the tasks that a server spawns for its connections are of one kind, and those for jobs of
@@ -15,24 +15,24 @@ use std::time::Duration;
 use super::{Outcome, Shared, Slot};
 use crate::loom::sync::atomic::AtomicU32;
 
-/// A poll this long blocks its worker. In a shorter one the system may have preempted the worker.
+/// A poll this long counts as blocking. During a shorter one the system may only have preempted the worker.
 ///
 /// Lab row: `echo` with 1,000 requests/s while a task blocks for 10 ms, whose 99th percentile is 0.3 ms, and 4 ms if no poll
 /// counts.
 pub(super) const BLOCKED: Duration = Duration::from_millis(5);
 
-/// The number of kinds that are remembered at most.
+/// The maximum number of kinds that are remembered.
 const KINDS: usize = 8;
 
-/// What a poll that blocks adds to the score of its kind; another poll takes 1. So a kind is expected to block if it does in
-/// more than about a fifth of its polls: a task may await something before it blocks.
+/// A poll that blocks adds this to the score of its kind; any other poll subtracts 1. So a kind is expected to block if
+/// more than about a fifth of its polls do: a task may await something before it blocks.
 ///
 /// Measured: if each poll that blocks makes its kind expected, `echo` with requests that block at random costs 7 % more.
 const GAIN: usize = 4;
 /// The greatest score.
 const MOST: usize = 3 * GAIN;
 
-/// Two threads that learn at once may lose a poll or mix two kinds up. No model needs to explore that.
+/// Not a loom atomic: two threads that learn at once may lose a poll or mix two kinds up, which is harmless.
 #[derive(Default)]
 struct Known {
     /// The address of the kind.
@@ -55,7 +55,7 @@ impl Blockers {
         }
     }
 
-    /// Whether some kind is remembered.
+    /// Whether any kind is remembered.
     pub(super) fn are_known(&self) -> bool {
         self.known.iter().any(|known| known.score.load(Relaxed) > 0)
     }
@@ -99,7 +99,7 @@ impl Blockers {
         self.blocked.load(Relaxed) as usize
     }
 
-    /// Returns the number with this one.
+    /// Counts this worker as blocked. Returns the number of such workers.
     pub(super) fn begin(&self) -> usize {
         // ORDERING: SeqCst: a worker that takes over the driver and is seen by the caller, or that begins later itself, sees
         // the caller as blocked.

@@ -70,6 +70,8 @@ impl Explorer {
             if has_yielded {
                 priorities.insert(task, 0);
             } else if explore_below(8) == 0 {
+                // The tasks that have yielded get new priorities too: this one may be always ready, and wait for one of them.
+                priorities.retain(|_, priority| *priority > 0);
                 priorities.insert(task, 1 + explore_below(PRIORITIES));
             }
         }
@@ -110,8 +112,7 @@ impl Worker<'_> {
             return Paused::Yielded;
         };
         self.slot.count_poll();
-        let again = entry.run();
-        if let Some(again) = again {
+        if let Some(again) = entry.run() {
             self.shared.push(self.slot, again);
         }
         self.note_step(ids[chosen]);

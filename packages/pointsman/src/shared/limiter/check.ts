@@ -1,4 +1,4 @@
-/** What a limiter says of a request that does not wait. */
+/** The result of a request that does not wait. */
 
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
@@ -14,22 +14,22 @@ export interface RateState {
   readonly window: number;
   /** What is left of the limit. */
   readonly remaining: number;
-  /** Until all of it is left. */
+  /** The time until the whole limit is available again. */
   readonly reset: number;
 }
 
-/** What {@link SharedLimiter.check} decides. Times are milliseconds. */
+/** The result of {@link SharedLimiter.check}. Times are milliseconds. */
 export interface CheckResult {
   readonly allowed: boolean;
-  /** Of the rate of which the least is left: its limit, or the size of its bucket. */
+  /** The limit of the rate with the least left, or the size of its bucket. */
   readonly limit: number;
   /** What is left of it. */
   readonly remaining: number;
-  /** Until all of it is left. */
+  /** The time until the whole limit is available again. */
   readonly reset: number;
-  /** Until the request could start; 0 if it is allowed, `Infinity` if it is heavier than a limit. */
+  /** The time until the request could start; 0 if it is allowed, `Infinity` if it is heavier than a limit. */
   readonly retryAfter: number;
-  /** All rates that the request is taken from; none if the store has not decided. */
+  /** All rates that apply to the request; none if the store has not decided. */
   readonly rates: readonly RateState[];
 }
 

@@ -42,20 +42,20 @@ export interface SharedLimiterStats extends LimiterStats {
 }
 
 /**
- * Limits how much starts per time and how much runs at once, for all processes together and for each key. The limiters
- * of one name in one namespace are one limiter; give all of them the same limits.
+ * Limits the rate of starts and the concurrency, for all processes together and for each key. Limiters with the same
+ * name in the same namespace are one limiter; give all of them the same limits.
  *
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds contains more than 100 starts, by
  *   the store's clock; the clocks of the processes do not matter. With `burst` it is a token bucket.
  * - **A refusal uses up nothing**, nor does a request that gives up.
- * - **One trip.** The store answers with the moment at which a request may start. With `lease`, most requests need none.
- * - **Fair turns.** FIFO within a key in one process; keys take turns; the next requests of several processes are served
- *   in the order in which the store received them.
- * - **Concurrency** is held by a session. A process that dies or is suspended gives its part back with the end of its
- *   lease, the store's `ttl`.
- * - **A decision in time.** If the store is slow or away, `whenUnavailable` decides at the `deadline`.
+ * - **One round trip.** The store replies with the start time of a request. With `lease`, most requests need none.
+ * - **Fair turns.** FIFO within a key in one process; keys take turns; requests of several processes are served in
+ *   the order in which the store received them.
+ * - **Concurrency** is held by a session. What a process that dies or is suspended holds is free when its lease has
+ *   ended, after the store's `ttl`.
+ * - **A decision in time.** If the store is slow or unreachable, `whenUnavailable` decides at the `deadline`.
  *
- * Of limits above 64, one 64th may stay unused, because the store remembers at most about 200 moments of each rate.
+ * Of limits above 64, one 64th may stay unused, because the store keeps at most about 200 start times of each rate.
  *
  * @example
  * ```ts
@@ -197,9 +197,9 @@ export class SharedLimiter {
 
   /**
    * Decides at once whether a request of a key may start, and uses up its weight if so: for a server that answers or
-   * refuses. A weight of 0 only looks: `allowed` tells whether a request of weight 1 could start.
+   * refuses. With the weight 0 it uses up nothing: `allowed` says whether a request of weight 1 could start.
    *
-   * Only the rates decide, because there is no permit that would end: the limiter must have one. Rejects like
+   * Applies only the rates, of which the limiter needs at least one: it grants no permit to release. Rejects like
    * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no `rates`.
    */
   async check(
@@ -239,8 +239,8 @@ export class SharedLimiter {
   }
 
   /**
-   * Waits until a request may start that is estimated to take this much, for example the tokens of a language model, and
-   * resolves to a permit. Call {@link SharedPermit.settle} with what it has really taken.
+   * Waits until a request of the estimated weight may start, for example the tokens of a language model, and resolves to
+   * a permit. Call {@link SharedPermit.settle} with the actual weight.
    *
    * @example
    * ```ts
@@ -265,10 +265,10 @@ export class SharedLimiter {
   }
 
   /**
-   * Lets no request start, or none of this key, for `ms` milliseconds, in all processes: for a server that answers with
-   * `Retry-After`. In other processes, requests that wait already keep the moments that the store has given them.
+   * Delays all starts, or those of this key, for `ms` milliseconds, in all processes: for a server that answers with
+   * `Retry-After`. Requests that already wait in another process keep the start times that the store has given them.
    *
-   * Resolves when the store has it; rejects with a {@link StoreError} if it does not take it by the `deadline`.
+   * Resolves when the store has replied; rejects with a {@link StoreError} if it does not by the `deadline`.
    */
   async penalize(ms: number, key?: string): Promise<void> {
     if (!(this instanceof SharedLimiter)) throw detached('penalize');
@@ -283,7 +283,7 @@ export class SharedLimiter {
   /**
    * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes.
    *
-   * Earlier starts count for the new limits: a rate of the same name and kind knows them, and assumes the worst if a
+   * Earlier starts count for the new limits: a rate of the same name and kind keeps them, and assumes the worst if a
    * longer `per` reaches further back. A new rate counts as used up if the store remembers any start of the limiter.
    *
    * @throws {RangeError | TypeError} for limits that cannot be used; then nothing has changed.
@@ -318,7 +318,7 @@ export class SharedLimiter {
 
   /**
    * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
-   * `ClosedError`. Gives back what is not used. Permits stay valid until they are released. A second call returns the
+   * `ClosedError`. Returns unused starts. Permits stay valid until they are released. A second call returns the
    * promise of the first.
    */
   close(reason?: unknown): Promise<void> {
@@ -424,7 +424,7 @@ export class SharedLimiter {
     this.#open();
   }
 
-  /** Decides about a request, because the store does not. */
+  /** Applies `whenUnavailable` to a request that the store has not decided. */
   async #undecided(
     error: StoreError,
     key: string | undefined,

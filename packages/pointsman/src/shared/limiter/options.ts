@@ -28,8 +28,8 @@ export interface SharedLimiterOptions extends LimiterLimits {
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * The number of starts that a process takes ahead, an integer from 1 on: it then starts that many requests of weight 1
-   * without the store. Starts that are not used soon are given back. Default 1.
+   * The number of starts that a process takes in advance, an integer from 1 on: it then starts that many requests of
+   * weight 1 without the store. Starts that are not used soon are returned. Default 1.
    */
   readonly lease?: number | undefined;
   /** Maximum milliseconds that a request waits for a decision of the store, any number above 0. Default 1000. */
@@ -81,7 +81,7 @@ const optionNames: readonly string[] = [
 
 /** The texts of the state have room for totals of these. */
 export const MAX_LIMIT = 10 ** 11;
-/** As of a semaphore between processes. */
+/** That of a `SharedSemaphore`. */
 const MAX_CONCURRENCY = 2 ** 31 - 1;
 /** A leap year. */
 const MAX_PER = 366 * 86_400_000;

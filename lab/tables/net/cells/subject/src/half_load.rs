@@ -210,6 +210,7 @@ pub(crate) async fn behind(duration: Duration) -> Done {
     let mut latencies = Latencies::default();
     while started_at.elapsed() < duration {
         sleep(Duration::from_millis(10)).await;
+        #[expect(clippy::async_yields_async, reason = "the handle is awaited once the worker is free")]
         let blocker = tokio::spawn(async {
             let queued_at = Instant::now();
             let behind = tokio::spawn(async move { queued_at.elapsed() });

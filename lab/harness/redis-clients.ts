@@ -1,7 +1,7 @@
 /** Connections of the two client libraries, opened before any timing. */
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
-import type { Address } from '../../../harness/redis-server.js';
+import type { Address } from './redis-server.js';
 
 export async function connectIoredis({ host, port }: Address): Promise<Redis> {
   const { Redis } = await import('ioredis');
