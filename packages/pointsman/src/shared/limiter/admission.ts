@@ -104,16 +104,18 @@ export class SharedAdmission {
     return lane?.lease !== undefined && lane.waiting === 0 ? this.#leases.take(lane) : undefined;
   }
 
+  /** Throws if as many requests wait as may. */
+  refuseIfFull(): void {
+    const { maxWaiting } = this.#terms;
+    if (this.#activity.waiting < maxWaiting) return;
+    this.stats.dropped++;
+    throw new QueueFullError(`${this.#label}the queue is full: ${maxWaiting} waiting`);
+  }
+
   /** Returns the promise of a permit. The weight has been checked. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
     return new Promise((resolve) => {
       const lane = this.#laneOf(key);
-      if (this.#activity.waiting >= this.#terms.maxWaiting) {
-        this.stats.dropped++;
-        this.#tidy(lane);
-        const max = this.#terms.maxWaiting;
-        throw new QueueFullError(`${this.#label}the queue is full: ${max} waiting`);
-      }
       const { timeout = Infinity } = options;
       const request: SharedRequest = {
         key,
@@ -155,16 +157,14 @@ export class SharedAdmission {
     const isWhole = key === undefined;
     const done = this.#decisions.penalize(this.#rates.nameOf(key, isWhole), Math.ceil(ms * 1000));
     // The store has given moments, and starts ahead, that may be too early now.
-    for (const lane of isWhole ? this.#lanes.values() : [this.#laneOf(key)]) {
-      this.#leases.endAll(lane);
-      this.#askAgain(lane);
-    }
+    if (isWhole) for (const lane of this.#lanes.values()) this.#startAgain(lane);
+    else this.#startAgain(this.#laneOf(key));
     await done;
   }
 
   /** The limits have changed. */
   changed(): void {
-    for (const lane of this.#lanes.values()) this.#askAgain(lane);
+    for (const lane of this.#lanes.values()) this.#startAgain(lane);
     this.fallback.changed();
   }
 
@@ -187,8 +187,9 @@ export class SharedAdmission {
     await this.#decisions.close();
   }
 
-  /** Gives the moments of a lane back, and asks the store for others. */
-  #askAgain(lane: Lane): void {
+  /** Gives the moments of a lane, and its leases, back, and asks the store for others. */
+  #startAgain(lane: Lane): void {
+    this.#leases.endAll(lane);
     this.#gateOf(lane).until = 0;
     lane.heldUntil = 0;
     for (const request of lane.timed) {

@@ -112,3 +112,13 @@ test.each([
   if (whenUnavailable === 'refuse') await expect(limiter.acquire()).rejects.toThrow(StoreError);
   proxy.letGo();
 });
+
+test('a limit of waiting requests counts those that wait for concurrency', async () => {
+  const limiter = await limiterOn({ concurrency: 1, maxWaiting: 1 });
+  const held = await limiter.acquire();
+  const waiting = limiter.acquire();
+  await expect(limiter.acquire()).rejects.toMatchObject({ name: 'QueueFullError' });
+  expect(limiter.stats.dropped).toBe(1);
+  held.release();
+  (await waiting).release();
+});

@@ -181,6 +181,14 @@ test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', a
   await expect(limiter.acquire({ key: 'a', timeout: 1 })).rejects.toThrow(TimeoutError);
 });
 
+test('changed limits end the lease of the process', async () => {
+  const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
+  await limiter.acquire();
+  limiter.setLimits({ rate: { limit: 2, per: minute } });
+  const tries = await Promise.all([1, 2, 3, 4].map(() => limiter.tryAcquire()));
+  expect(tries.filter(Boolean).length).toBeLessThanOrEqual(1);
+});
+
 test('settle gives back what was reserved too much, and counts what was too little', async () => {
   const rate = { limit: 1_000, per: minute, name: 'tokens' };
   const limiter = await limiterOn({ rate });
@@ -298,6 +306,11 @@ test('bad input is refused before anything is sent', async () => {
   const limiter = await limiterOn({ rate });
   await expect(limiter.acquire({ key: 1 } as never)).rejects.toThrow(TypeError);
   await expect(limiter.acquire({ priority: 1 } as never)).rejects.toThrow(TypeError);
+  for (const bad of [null, { weight: null }]) {
+    await expect(limiter.acquire(bad as never)).rejects.toThrow(/must be/);
+    await expect(limiter.tryAcquire(bad as never)).rejects.toThrow(/must be/);
+  }
+  await expect(limiter.reserve(undefined as never)).rejects.toThrow(/must be/);
   await expect(limiter.acquire({ weight: 2 })).rejects.toThrow(RangeError);
   await expect(limiter.acquire({ weight: 0 })).rejects.toThrow(RangeError);
   await expect(limiter.check('', {})).rejects.toThrow(TypeError);

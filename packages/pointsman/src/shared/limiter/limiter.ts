@@ -158,7 +158,7 @@ export class SharedLimiter {
   /** Resolves to a permit if the request can start at once, otherwise to `undefined`. Rejects like {@link acquire}. */
   async tryAcquire(options: TrySharedOptions = {}): Promise<SharedPermit | undefined> {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
-    const { key, weight = 1 } = options;
+    const { key, weight = 1 }: TrySharedOptions = Object(options);
     this.#check(options, tryNames, weight);
     if (weight === 1 && !this.#rates.isConcurrent) {
       const leased = this.#admission.startLeased(key);
@@ -261,7 +261,7 @@ export class SharedLimiter {
    */
   reserve(estimate: Weight, options: SharedReserveOptions = {}): Promise<SharedPermit> {
     if (!(this instanceof SharedLimiter)) return Promise.reject(detached('reserve'));
-    return this.#acquire(options, reserveNames, estimate);
+    return this.#acquire(options, reserveNames, () => estimate);
   }
 
   /**
@@ -337,14 +337,18 @@ export class SharedLimiter {
   #acquire(
     options: SharedRunOptions,
     names: readonly string[],
-    weight: Weight = options.weight ?? 1,
+    weigh = ({ weight = 1 }: SharedRunOptions): Weight => weight,
   ): Promise<SharedPermit> {
     try {
+      const weight = weigh(Object(options));
       this.#check(options, names, weight);
       const { key } = options;
-      if (this.#rates.isConcurrent) return this.#acquireSlots(options, weight);
-      const leased = weight === 1 ? this.#admission.startLeased(key) : undefined;
+      const { isConcurrent } = this.#rates;
+      const leased = weight === 1 && !isConcurrent ? this.#admission.startLeased(key) : undefined;
       if (leased !== undefined) return Promise.resolve(leased);
+      // Here, because a request for concurrency waits before it comes to the admission.
+      this.#admission.refuseIfFull();
+      if (isConcurrent) return this.#acquireSlots(options, weight);
       return this.#admission.acquire(key, weight, options);
     } catch (error) {
       return Promise.reject(error);

@@ -122,14 +122,14 @@ export class SharedRates {
 
   #check(weight: Weight, least: number, mostOf: (rate: ReadRate) => number): void {
     const rates = [...this.#all.read, ...this.#perKey.read];
-    const isRecord = typeof weight === 'object';
+    const isRecord = weight !== null && typeof weight === 'object';
     if (isRecord) checkOptions(weight, ['concurrency', ...rates.map(({ name }) => name)], 'weight');
     const { concurrency, keyConcurrency } = this;
     const most = least === 0 ? MAX_LIMIT : Math.min(concurrency, keyConcurrency, MAX_LIMIT);
     rates.push({ name: 'concurrency', limit: most, per: 1 });
     for (const rate of rates) {
       const argument = isRecord ? `weight.${rate.name}` : 'weight';
-      const value = weighs(weight, rate.name);
+      const value = isRecord ? weighs(weight, rate.name) : weight;
       checkInteger(this.#label + argument, value, isRecord ? 0 : least, mostOf(rate));
     }
   }
