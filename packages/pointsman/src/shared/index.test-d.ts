@@ -32,6 +32,7 @@ test('the entry has these values, and no others', () => {
     | 'ClosedError'
     | 'Leader'
     | 'LockLostError'
+    | 'QueueFullError'
     | 'ReentrancyError'
     | 'StoreError'
     | 'SharedLimiter'

@@ -7,7 +7,7 @@
  * @module pointsman/shared
  */
 
-export { ClosedError, ReentrancyError, TimeoutError } from '../sync/errors.js';
+export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from '../sync/errors.js';
 export type { WaitOptions } from '../sync/options.js';
 export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
