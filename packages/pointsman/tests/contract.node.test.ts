@@ -491,6 +491,6 @@ test.each(['node', 'browser'] as const)(
     await writeFile(join(folder, 'package.json'), '{}');
     const { stdout } = await promisify(execFile)(process.execPath, [file]);
     const yes = (count: number) => new Array(count).fill(true);
-    expect(JSON.parse(stdout)).toEqual([yes(4), yes(4), yes(2), yes(2), yes(2)]);
+    expect(JSON.parse(stdout)).toEqual([yes(4), yes(4), yes(3), yes(2), yes(2)]);
   },
 );
