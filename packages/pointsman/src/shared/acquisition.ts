@@ -28,7 +28,7 @@ export interface Queue {
   leave(acquisition: Acquisition): Promise<void>;
 }
 
-interface Terms {
+export interface Terms {
   readonly owner?: unknown;
   readonly wait?: boolean;
   readonly maxHold?: number | undefined;
@@ -38,7 +38,7 @@ interface Terms {
 
 const NO_GUARDS: readonly SharedGuard[] = [];
 
-type Resolve = (guard: SharedGuard | undefined | PromiseLike<never>) => void;
+export type Resolve = (guard: SharedGuard | undefined | PromiseLike<never>) => void;
 
 export class Acquisition {
   readonly keys: readonly string[];

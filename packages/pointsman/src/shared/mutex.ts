@@ -1,6 +1,6 @@
 /** The mutex. Invariant: a key has at most one holder, and all keys of a request are taken in one step. */
 
-import { describe, detached, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
+import { describe, detached, invalid, ReentrancyError } from '../sync/errors.js';
 import { Acquisition, type Queue, type SharedGuard } from './acquisition.js';
 import { SharedCondition } from './condition.js';
 import { LocalQueue } from './local/local-queue.js';
@@ -191,16 +191,7 @@ export class SharedMutex extends SharedPrimitive {
       const held = owner === undefined ? undefined : this.#heldBy(owner, wanted, options);
       if (held !== undefined) return resolve(held.addGuard(wanted));
       const queue = this.#queue(this.#mode);
-      const once = timeout === 0;
-      const acquisition = new Acquisition(
-        queue,
-        this._metrics,
-        wanted,
-        { owner, wait: wait && !once, maxHold },
-        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this._label))) : resolve,
-      );
-      acquisition.limit({ signal, timeout: once ? undefined : timeout });
-      queue.enter(acquisition);
+      this._enter(queue, wanted, { signal, timeout }, { owner, wait, maxHold }, resolve);
     });
   }
 

@@ -9,7 +9,13 @@ import { randomUUID } from 'node:crypto';
 import { asyncDispose } from '../sync/dispose.js';
 import { ClosedError, detached, timedOut } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { Acquisition, type Queue, type SharedGuard } from './acquisition.js';
+import {
+  Acquisition,
+  type Queue,
+  type Resolve,
+  type SharedGuard,
+  type Terms,
+} from './acquisition.js';
 import { LockLostError, labelOf } from './errors.js';
 import { Metrics } from './metrics.js';
 import { defaultName } from './options.js';
@@ -179,17 +185,28 @@ export abstract class SharedPrimitive {
       if (signal?.aborted) throw signal.reason;
       this._refuseIfClosed();
       const queue = this._open();
-      const once = timeout === 0;
-      const acquisition = new Acquisition(
-        queue,
-        this._metrics,
-        keys,
-        { wait: wait && !once, maxHold, share },
-        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this._label))) : resolve,
-      );
-      acquisition.limit({ signal, timeout: once ? undefined : timeout });
-      queue.enter(acquisition);
+      this._enter(queue, keys, { signal, timeout }, { wait, maxHold, share }, resolve);
     });
+  }
+
+  /** @internal Enters a queue for `keys`. With a `timeout` of 0 the request does not wait, and rejects instead. */
+  _enter(
+    queue: Queue,
+    keys: readonly string[],
+    { signal, timeout }: WaitOptions,
+    terms: Terms & { readonly wait: boolean },
+    resolve: Resolve,
+  ): void {
+    const once = timeout === 0;
+    const acquisition = new Acquisition(
+      queue,
+      this._metrics,
+      keys,
+      { ...terms, wait: terms.wait && !once },
+      once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this._label))) : resolve,
+    );
+    acquisition.limit({ signal, timeout: once ? undefined : timeout });
+    queue.enter(acquisition);
   }
 
   /** @internal Runs `fn` under a guard, and releases it when the result has settled. */
