@@ -13,7 +13,7 @@ local micros = server[1] * 1000000 + server[2]
 
 local limits
 if #KEYS > 2 then
-  local ENTRY, AHEAD, PARTS, MAX_WEIGHT, MAX_LOGS = 31, 50000, 64, 999999999999999, 16
+  local ENTRY, AHEAD, PARTS, MAX_WEIGHT, MAX_LOGS, LATEST = 31, 50000, 64, 999999999999999, 16, 9e15
   local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
   local format, match, sub = string.format, string.match, string.sub
   local states, rates_of, delayed = {}, {}, {}
@@ -156,7 +156,7 @@ if #KEYS > 2 then
       else
         log.size, log.last, log.weight = 1, at, MAX_WEIGHT
       end
-      log.edge = max(log.edge, at) + ceil(weight * (rate.per / rate.limit) * 4) / 4
+      log.edge = min(max(log.edge, at) + ceil(weight * (rate.per / rate.limit) * 4) / 4, LATEST)
       return
     end
     local size = log.size
@@ -217,10 +217,11 @@ if #KEYS > 2 then
     for _, log in ipairs(state.logs) do
       if log.name == rate.name and log.kind == rate.kind and (rate.kind == 'b' or log.per == rate.per) then
         if rate.kind == 'b' and (log.limit ~= rate.limit or log.per ~= rate.per) then
-          local missing = max(log.edge - state.time, 0) / (log.per / log.limit)
-          log.edge = state.time + ceil(missing * (rate.per / rate.limit) * 4) / 4
+          local from = max(state.time, log.size > 0 and log.last or 0)
+          local missing = max(log.edge - from, 0) / (log.per / log.limit)
+          log.edge = min(from + ceil(missing * (rate.per / rate.limit) * 4) / 4, LATEST)
           log.limit, log.per, state.changed = rate.limit, rate.per, true
-          log.size, log.last, log.weight = 1, state.time, 0
+          log.size, log.last, log.weight = 1, from, 0
         end
         return log
       end
@@ -333,7 +334,7 @@ if #KEYS > 2 then
     for i, rate in ipairs(part.rates) do
       at = available_at(part.logs[i], rate, part.numbers[i], at)
     end
-    return at - state.time
+    return at >= LATEST and math.huge or at - state.time
   end
 
   local function count_of(part, most)
@@ -400,7 +401,7 @@ if #KEYS > 2 then
       end
       if taken < count then
         for _, part in ipairs(parts) do
-          next = max(next, delay_of(part))
+          next = min(max(next, delay_of(part)), LATEST)
         end
       end
     end

@@ -304,6 +304,26 @@ describe('changed rates', () => {
     expect(store.start([group([rate(9, 60 * SECOND)])]).delay).toBe(58.2 * SECOND);
   });
 
+  test('a bucket whose last start is ahead lacks only what it has given', () => {
+    const store = new Store();
+    const fast = [group([rate(30_000, SECOND, 100)])];
+    const slow = [group([rate(7, 3 * SECOND, 5)])];
+    // A lease is logged with its end.
+    store.start(fast, { count: 10, time: 400_000 });
+    for (let i = 0; i < 20; i++) {
+      const { delay } = store.start(i % 2 ? fast : slow, { within: -1 });
+      expect(delay).toBeLessThan(30 * SECOND);
+    }
+  });
+
+  test('nothing starts later than a state can say', () => {
+    const store = new Store();
+    const bucket = [group([rate(1, 1_000 * 366 * 86_400 * SECOND, 1)])];
+    for (let i = 0; i < 5; i++) store.start(bucket, { within: -1 });
+    expect(store.start(bucket, { within: -1 })).toMatchObject({ granted: false, delay: -1 });
+    expect([...store.limiters.values()][0]?.logs[0]?.edge).toBeLessThan(1e16);
+  });
+
   test('a bucket lacks as much as before', () => {
     const store = new Store();
     store.start([group([rate(10, SECOND, 10)], [10])]);

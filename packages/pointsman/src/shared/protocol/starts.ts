@@ -104,6 +104,8 @@ export const AHEAD = 50_000;
 const PARTS = 64;
 /** The longest weight that the text of a state has room for. */
 const MAX_WEIGHT = 10 ** 15 - 1;
+/** The latest moment that the text of a state has room for, in the year 2255. Nothing starts as late as that. */
+const LATEST = 9e15;
 /** The number of rates that a key remembers beyond those in use. */
 const MAX_LOGS = 16;
 
@@ -154,10 +156,12 @@ class View {
       (each) => each.name === name && each.isBucket === isBucket && (isBucket || each.per === per),
     );
     if (log !== undefined && isBucket && (log.limit !== limit || log.per !== per)) {
-      const missing = Math.max(log.edge - this.time, 0) / intervalOf(log);
-      log.edge = this.time + ceil(missing * intervalOf(rate));
+      // A start may be logged with a later moment, before which the bucket was full.
+      const from = Math.max(this.time, log.times[0] ?? 0);
+      const missing = Math.max(log.edge - from, 0) / intervalOf(log);
+      log.edge = Math.min(from + ceil(missing * intervalOf(rate)), LATEST);
       // In the new interval it is unknown.
-      log.times = [this.time];
+      log.times = [from];
       log.weights = [0];
       log.limit = limit;
       log.per = per;
@@ -256,7 +260,7 @@ function add(log: RateLog, rate: StartRate, weight: number, at: number): void {
       log.times[0] = at;
       log.weights[0] = MAX_WEIGHT;
     }
-    log.edge = Math.max(log.edge, at) + ceil(weight * intervalOf(rate));
+    log.edge = Math.min(Math.max(log.edge, at) + ceil(weight * intervalOf(rate)), LATEST);
     return;
   }
   const { times, weights } = log;
@@ -369,7 +373,7 @@ export class Starts {
         at.push(counted);
       }
       if (delay > AHEAD) for (const { limiter } of groups) this.#delayed.add(limiter);
-      if (taken < count) next = Math.max(...parts.map((part) => delayOf(part)));
+      if (taken < count) next = Math.min(Math.max(...parts.map((part) => delayOf(part))), LATEST);
     }
     for (const { view } of parts) if (view.isChanged) view.store();
     return {
@@ -454,7 +458,7 @@ function delayOf({ view, rates, weights, logs }: Omit<Part, 'delay'>): number {
   for (const [i, rate] of rates.entries()) {
     at = availableAt(logs[i] as RateLog, rate, weights[i] as number, at);
   }
-  return at - view.time;
+  return at >= LATEST ? Number.POSITIVE_INFINITY : at - view.time;
 }
 
 /** Returns how many starts, up to `most`, fit at once. One does. */
