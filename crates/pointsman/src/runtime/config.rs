@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::random::RngSeed;
+use super::stall::StallConfig;
 
 /// A hook that a runtime's threads call.
 pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -30,6 +31,7 @@ pub(super) struct Config {
     pub(super) is_local: bool,
     pub(super) event_interval: u32,
     pub(super) rng_seed: Option<RngSeed>,
+    pub(super) stall: StallConfig,
     #[cfg(feature = "test-util")]
     pub(super) exploration: Option<Exploration>,
     pub(super) on_thread_start: Option<Callback>,
@@ -50,6 +52,7 @@ impl Default for Config {
             is_local: false,
             event_interval: 61,
             rng_seed: None,
+            stall: StallConfig::default(),
             #[cfg(feature = "test-util")]
             exploration: None,
             on_thread_start: None,

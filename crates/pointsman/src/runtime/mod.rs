@@ -25,6 +25,8 @@ pub mod dump;
 
 mod scheduler;
 
+mod stall;
+
 mod builder;
 mod handle;
 mod local;
@@ -46,6 +48,7 @@ pub use random::RngSeed;
 #[cfg(feature = "test-util")]
 pub(crate) use random::mix;
 pub use runtime::Runtime;
+pub use stall::{Stall, StallKind};
 
 /// Returns the index, from 0, of the worker that runs on this thread. In a current-thread runtime it is 0 for the thread
 /// that runs the tasks. After an `.await` a task may run on another worker.

@@ -4,11 +4,12 @@
 //! meanwhile. It reads the state word, which is atomic, the fields of the header that are never changed, and
 //! Relaxed counters. It never touches the future.
 
+use std::time::Duration;
+
 use super::activity::ActivityParts;
 use super::arena::FoundTasks;
 use super::id::Id;
 use super::origin::OriginParts;
-use super::raw::Header;
 
 /// What the state word says of a task that is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) enum Progress {
 /// A copy of what is known of a task.
 pub(crate) struct TaskFacts {
     /// Its address, to compare.
-    pub(crate) address: *const Header,
+    pub(crate) address: usize,
     pub(crate) id: Id,
     pub(crate) is_job: bool,
     pub(crate) progress: Progress,
@@ -34,6 +35,23 @@ pub(crate) struct TaskFacts {
 }
 
 impl FoundTasks {
+    /// Keeps the task with this address only.
+    pub(crate) fn retain(&mut self, address: usize) {
+        let (kept, others) = self
+            .0
+            .drain(..)
+            .partition(|task| task.as_ptr().addr() == address);
+        self.0 = kept;
+        drop(Self(others));
+    }
+
+    /// Notes how long the poll of these tasks has lasted.
+    pub(crate) fn note_poll(&self, lasted: Duration) {
+        for task in &self.0 {
+            task.header().activity.note_poll(lasted);
+        }
+    }
+
     /// Reads the tasks that are not complete.
     pub(crate) fn facts(&self) -> impl Iterator<Item = TaskFacts> {
         self.0.iter().filter_map(|task| {
@@ -48,7 +66,7 @@ impl FoundTasks {
             };
             let header = task.header();
             Some(TaskFacts {
-                address: task.as_ptr(),
+                address: task.as_ptr().addr(),
                 id: task.id(),
                 is_job: task.is_job(),
                 progress,

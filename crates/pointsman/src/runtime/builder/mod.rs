@@ -1,5 +1,6 @@
 //! The configuration of a runtime before it is built.
 
+mod stall;
 mod threads;
 
 use std::env::VarError;
@@ -339,7 +340,8 @@ impl Builder {
     /// # Panics
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
     /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
-    /// [`worker_threads`](Self::worker_threads).
+    /// [`worker_threads`](Self::worker_threads). Also if the environment variable `POINTSMAN_STALL` is no time; see
+    /// [`stall_threshold`](Self::stall_threshold).
     ///
     /// ```
     /// let mut builder = pointsman::runtime::Builder::new_current_thread();
@@ -356,6 +358,7 @@ impl Builder {
         );
         let mut config = self.config.clone();
         config.rng_seed = self.seeds.as_ref().map(Seeds::next);
+        config.stall = config.stall.with_environment();
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {
                 Some(threads) => threads,

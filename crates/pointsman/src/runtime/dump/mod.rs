@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::problems::Problem;
+pub(super) use self::take::StuckTask;
+pub(super) use self::text::Length;
 use crate::task::activity::WaitKind;
 use crate::task::id::Id;
 
@@ -207,6 +209,10 @@ impl Task {
     #[must_use]
     pub fn id(&self) -> Id {
         self.trace.id
+    }
+
+    pub(super) fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::write_title(&self.trace, f)
     }
 
     /// Returns the text of the task.

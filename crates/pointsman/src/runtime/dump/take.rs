@@ -9,6 +9,7 @@ use super::problems;
 use super::{Dump, Holder, State, Task, Tasks, Trace, Wait};
 use crate::sync::holders;
 use crate::task::activity::{WaitKind, WaitNote};
+use crate::task::arena::FoundTasks;
 use crate::task::clock;
 use crate::task::inspect::{Progress, TaskFacts};
 
@@ -77,7 +78,7 @@ impl Handle {
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
-        let running: Vec<_> = shared.running_tasks().collect();
+        let running = shared.running_tasks();
         let task = |facts: &TaskFacts| Task {
             trace: trace(facts, &reading, running.contains(&facts.address)),
         };
@@ -86,6 +87,37 @@ impl Handle {
                 tasks: reading.facts.iter().map(task).collect(),
             },
             problems: suspects.into_iter().map(|(problem, _)| problem).collect(),
+        }
+    }
+}
+
+/// A task whose poll does not return, with a reference to it.
+pub(in crate::runtime) struct StuckTask {
+    found: FoundTasks,
+    reading: Reading,
+}
+
+impl StuckTask {
+    /// Finds the task that has this address and runs.
+    pub(in crate::runtime) fn find(shared: &Shared, address: usize) -> Option<Self> {
+        let mut found = shared.find_tasks();
+        found.retain(address);
+        let facts: Vec<_> = found.facts().collect();
+        let is_running = |facts: &TaskFacts| facts.progress == Progress::RunningOrYielded;
+        let reading = Reading {
+            by_number: HashMap::new(),
+            facts,
+        };
+        (reading.facts.first().is_some_and(is_running)).then_some(Self { found, reading })
+    }
+
+    pub(in crate::runtime) fn note_poll(&self, lasted: Duration) {
+        self.found.note_poll(lasted);
+    }
+
+    pub(in crate::runtime) fn describe(&self) -> Task {
+        Task {
+            trace: trace(&self.reading.facts[0], &self.reading, true),
         }
     }
 }

@@ -199,7 +199,7 @@ fn counted(count: usize, noun: &str) -> String {
 }
 
 /// A duration with one unit: milliseconds below ten seconds, as in the reports of the npm package, and then seconds.
-pub(super) struct Length(pub(super) Duration);
+pub(in crate::runtime) struct Length(pub(in crate::runtime) Duration);
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

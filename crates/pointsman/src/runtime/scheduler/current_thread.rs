@@ -38,6 +38,10 @@ impl OnlySlotLock {
         !std::mem::replace(&mut lock(&self.0).is_taken, true)
     }
 
+    pub(super) fn is_taken(&self) -> bool {
+        lock(&self.0).is_taken
+    }
+
     fn release(&self) {
         let mut queue = lock(&self.0);
         queue.is_taken = false;

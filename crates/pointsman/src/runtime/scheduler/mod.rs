@@ -30,6 +30,7 @@ mod current_thread;
 mod explore;
 mod handoff;
 mod idle;
+mod inspect;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod park;
@@ -47,7 +48,7 @@ use std::time::Instant;
 
 pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
-pub(super) use slot::{Counters, Slot};
+pub(super) use slot::{Counters, Current, Slot};
 
 use self::block_on::Spin;
 use self::blockers::Blockers;
@@ -62,14 +63,15 @@ use super::driver::{Driver, Reactor};
 use super::id::Id;
 use super::inject::Inject;
 use super::random::{RngSeed, Seeds};
+use super::stall;
 use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
-use crate::task::arena::{Arena, FoundTasks, Schedule};
+use crate::task::arena::{Arena, Schedule};
 use crate::task::clock;
 use crate::task::id::try_id;
-use crate::task::raw::{Header, Notified, RawTask};
+use crate::task::raw::{Notified, RawTask};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -95,6 +97,7 @@ pub(crate) struct Shared {
     pub(super) outside_counters: Counters,
     pub(super) blocking: Pool,
     driver: Driver,
+    watches_stalls: bool,
     is_shut_down: AtomicBool,
 }
 
@@ -135,6 +138,12 @@ impl Shared {
             blocking: Pool::new(&config),
             slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
             seeds: config.rng_seed.as_ref().map(Seeds::new),
+            watches_stalls: stall::register(
+                id.0,
+                this,
+                &config.stall,
+                config.worker_threads.max(1),
+            ),
             config,
             only_slot: OnlySlotLock::new(),
             inject: Inject::new(),
@@ -313,7 +322,10 @@ impl Shared {
             return;
         }
         match self.inject.push(entry) {
-            Ok(()) => self.notify_remote(),
+            Ok(()) => {
+                self.arm_stall_watch();
+                self.notify_remote();
+            }
             // The runtime has shut down. `end_tasks` cancels the task, or `spawn_outside` if it is new.
             Err(entry) => entry.give_up(),
         }
@@ -344,23 +356,6 @@ impl Shared {
     /// Makes the watchdog check the queues.
     fn watch(&self) {
         self.watchdog.arm(self, Duty::Queues);
-    }
-
-    // --- inspection ---
-
-    /// Finds the tasks that are not complete.
-    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
-        let mut found = FoundTasks::default();
-        for arena in &lock(&self.arenas).all {
-            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
-            unsafe { arena.as_ref() }.find(&mut found);
-        }
-        found
-    }
-
-    /// The tasks that the workers poll, or have polled last.
-    pub(in crate::runtime) fn running_tasks(&self) -> impl Iterator<Item = *const Header> {
-        self.slots.iter().map(Slot::current)
     }
 
     // --- shutdown ---
@@ -451,6 +446,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if self.watches_stalls {
+            stall::forget(self.id.0);
+        }
         debug_assert!(
             self.inject.is_empty(),
             "a runtime is emptied before it is dropped"

@@ -39,7 +39,7 @@ impl Worker<'_> {
             let mut is_up = false;
             match &driver {
                 Some(driver) => driver.park(self.parker, || {
-                    self.slot.leave_rest();
+                    self.leave_rest();
                     self.get_up(shared.idle.wake(self.slot.index, self.parker));
                     is_up = true;
                 }),
@@ -55,7 +55,7 @@ impl Worker<'_> {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
         };
-        self.slot.leave_rest();
+        self.leave_rest();
         if let Some(driver) = driver {
             if driver.is_due() {
                 self.get_up(reason);

@@ -27,9 +27,21 @@ pub(crate) struct Slot {
     wake_threshold: AtomicUsize,
     /// The number of polls, times two; odd while the worker sleeps and while the slot is vacant.
     steps: AtomicUsize,
-    /// The task that is polled, or was last; null outside of a quantum. To compare only.
+    /// The task that is polled, or was last; null outside of a quantum; [`BLOCK_ON`]. To compare only.
     current: AtomicPtr<Header>,
     pub(in crate::runtime) counters: Counters,
+}
+
+/// No task's address.
+const BLOCK_ON: *const Header = ptr::without_provenance(1);
+
+/// What a worker polls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) enum Current {
+    /// The task with this address, or it did last.
+    Task(usize),
+    BlockOn,
+    Nothing,
 }
 
 /// Counters that the holder of the slot writes.
@@ -55,7 +67,7 @@ impl Slot {
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
             wake_threshold: AtomicUsize::new(Pace::new().wake_threshold()),
-            steps: AtomicUsize::new(0),
+            steps: AtomicUsize::new(1),
             current: AtomicPtr::new(ptr::null_mut()),
             counters: Counters::default(),
         }
@@ -83,7 +95,7 @@ impl Slot {
         self.wake_threshold.store(tasks, Relaxed);
     }
 
-    /// Changes with each poll, and when the worker falls asleep or wakes up; odd while it sleeps.
+    /// Changes with each poll, also of the future of `block_on`, and when the worker falls asleep or wakes up; odd while it sleeps.
     pub(super) fn steps(&self) -> usize {
         self.steps.load(Relaxed)
     }
@@ -92,6 +104,13 @@ impl Slot {
     pub(super) fn begin_poll(&self, task: RawTask) {
         self.steps.store(self.steps().wrapping_add(2), Relaxed);
         self.set_current(task.as_ptr());
+    }
+
+    /// Called before the future of `block_on` is polled.
+    #[inline]
+    pub(super) fn begin_block_on_poll(&self) {
+        self.steps.store(self.steps().wrapping_add(2), Relaxed);
+        self.set_current(BLOCK_ON);
     }
 
     /// Called at the end of a quantum.
@@ -107,8 +126,12 @@ impl Slot {
         }
     }
 
-    pub(super) fn current(&self) -> *const Header {
-        self.current.load(Relaxed)
+    pub(super) fn current(&self) -> Current {
+        match self.current.load(Relaxed).cast_const() {
+            BLOCK_ON => Current::BlockOn,
+            task if task.is_null() => Current::Nothing,
+            task => Current::Task(task.addr()),
+        }
     }
 
     /// Tells the watchdog that no task can block this slot from now on, until [`leave_rest`](Self::leave_rest).

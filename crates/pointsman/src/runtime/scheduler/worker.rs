@@ -87,12 +87,30 @@ impl<'a> Worker<'a> {
     /// yielded or `event_interval` polls have passed, but only if the parker was notified. The clock has no influence, so
     /// that `yield_now` returns after the same tasks however long they take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
+        self.leave_rest();
+        let result = self.run_until_end(&mut poll);
+        // If the slot is lost, it is another thread's.
+        if context::holds(self.slot) {
+            self.slot.enter_rest();
+        }
+        result
+    }
+
+    /// Tells the watchdog and the stall watch that user code can block this slot from now on.
+    pub(super) fn leave_rest(&self) {
+        self.slot.leave_rest();
+        self.shared.arm_stall_watch();
+    }
+
+    fn run_until_end<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
             if self.left == 0 {
                 self.left = self.shared.config.event_interval;
                 self.yielded = 0;
                 if self.parker.take_notified() {
+                    self.slot.begin_block_on_poll();
                     let result = poll();
+                    self.slot.end_polls();
                     if result.is_some() {
                         return result;
                     }

@@ -1,0 +1,98 @@
+//! What dumps and stall reports read of a runtime. Any thread may call these while the runtime works.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::blocking::Pool;
+use super::super::stall::{self, StallHook};
+use super::Shared;
+use super::slot::{Current, Slot};
+use crate::loom::lock;
+use crate::task::arena::FoundTasks;
+
+impl Shared {
+    /// Finds the tasks that are not complete.
+    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
+        let mut found = FoundTasks::default();
+        for arena in &lock(&self.arenas).all {
+            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
+            unsafe { arena.as_ref() }.find(&mut found);
+        }
+        found
+    }
+
+    /// The tasks that the workers poll, or have polled last.
+    pub(in crate::runtime) fn running_tasks(&self) -> Vec<usize> {
+        let task = |slot: &Slot| match slot.current() {
+            Current::Task(task) => Some(task),
+            Current::BlockOn | Current::Nothing => None,
+        };
+        self.slots.iter().filter_map(task).collect()
+    }
+
+    // --- stalls ---
+
+    /// Called when a worker begins to work, and when work is left to others.
+    #[inline]
+    pub(super) fn arm_stall_watch(&self) {
+        if self.watches_stalls {
+            stall::arm();
+        }
+    }
+
+    pub(in crate::runtime) fn stall_threshold(&self) -> Duration {
+        self.config.stall.threshold
+    }
+
+    pub(in crate::runtime) fn stall_hook(&self) -> Option<&StallHook> {
+        self.config.stall.hook.as_ref()
+    }
+
+    pub(in crate::runtime) fn name(&self) -> Option<Arc<str>> {
+        self.config.name.clone()
+    }
+
+    pub(in crate::runtime) fn pool_of_jobs(&self) -> &Pool {
+        &self.blocking
+    }
+
+    /// Whether a thread holds the slot and does not sleep.
+    pub(in crate::runtime) fn is_awake(&self, worker: usize) -> bool {
+        self.slots[worker].steps() % 2 == 0
+    }
+
+    pub(in crate::runtime) fn steps(&self, worker: usize) -> usize {
+        self.slots[worker].steps()
+    }
+
+    pub(in crate::runtime) fn current(&self, worker: usize) -> Current {
+        self.slots[worker].current()
+    }
+
+    pub(in crate::runtime) fn queued_at(&self, worker: usize) -> usize {
+        self.slots[worker].queued()
+    }
+
+    /// The number of tasks in all queues.
+    pub(in crate::runtime) fn queued(&self) -> usize {
+        self.inject.len() + self.slots.iter().map(Slot::queued).sum::<usize>()
+    }
+
+    pub(in crate::runtime) fn has_late_timer(&self) -> bool {
+        self.until_next_timer() == Some(Duration::ZERO)
+    }
+
+    pub(in crate::runtime) fn until_next_timer(&self) -> Option<Duration> {
+        self.driver.until_next_timer()
+    }
+
+    /// Whether the runtime has threads that run its tasks.
+    pub(in crate::runtime) fn is_attended(&self) -> bool {
+        !self.is_current_thread() || self.is_shut_down() || self.only_slot.is_taken()
+    }
+
+    /// Whether a worker would have something to do.
+    pub(in crate::runtime) fn has_work(&self) -> bool {
+        self.queued() > 0 || self.has_late_timer()
+    }
+}

@@ -1,0 +1,190 @@
+//! The thread that looks at all runtimes of the process, and prints what it finds.
+//!
+//! Invariant: after [`arm`] the runtimes are looked at until none of them works, and once more after that. So a worker
+//! that wakes up, and sees the monitor armed, is seen by a look: the last look comes later than its store takes to become
+//! visible.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::super::scheduler::Shared;
+use super::watch::Watch;
+use super::{Stall, StallConfig};
+use crate::task::clock;
+
+/// The greatest time between two looks: it bounds how late a stall is noticed, and what a busy process pays.
+const MAX_PERIOD: Duration = Duration::from_millis(250);
+const MIN_PERIOD: Duration = Duration::from_millis(1);
+
+/// The least time between two lines on standard error.
+const PRINT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The thread has little to do, and so needs little: a hook of the user runs on it, and formatting.
+const STACK: usize = 256 << 10;
+
+/// Whether the thread looks again soon.
+static IS_ARMED: AtomicBool = AtomicBool::new(false);
+
+static MONITOR: Mutex<Monitor> = Mutex::new(Monitor {
+    runtimes: Vec::new(),
+    is_started: false,
+});
+static ARMED: Condvar = Condvar::new();
+
+struct Monitor {
+    runtimes: Vec<Watched>,
+    is_started: bool,
+}
+
+struct Watched {
+    id: u64,
+    shared: Weak<Shared>,
+    watch: Arc<Mutex<Watch>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Miri and loom do not accept a thread that outlives the program's others.
+fn is_possible() -> bool {
+    cfg!(not(any(pointsman_no_diagnostics, all(test, loom), miri)))
+}
+
+/// Watches a new runtime, unless its reports are off. Returns whether it does.
+pub(in crate::runtime) fn register(
+    id: u64,
+    shared: &Weak<Shared>,
+    config: &StallConfig,
+    workers: usize,
+) -> bool {
+    if !is_possible() || config.threshold.is_zero() {
+        return false;
+    }
+    let watch = Watch::new(workers, Instant::now());
+    lock(&MONITOR).runtimes.push(Watched {
+        id,
+        shared: Weak::clone(shared),
+        watch: Arc::new(Mutex::new(watch)),
+    });
+    true
+}
+
+/// Called when a runtime is dropped.
+pub(in crate::runtime) fn forget(id: u64) {
+    lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
+}
+
+/// Called when a runtime begins to work, after it has become visible that it does.
+#[inline]
+pub(in crate::runtime) fn arm() {
+    if !IS_ARMED.load(Relaxed) {
+        begin();
+    }
+}
+
+#[cold]
+fn begin() {
+    let mut monitor = lock(&MONITOR);
+    IS_ARMED.store(true, Relaxed);
+    if monitor.is_started {
+        ARMED.notify_one();
+        return;
+    }
+    let builder = thread::Builder::new().name("pointsman-stall".into());
+    // Without the thread nothing is reported; the next worker that wakes up does not try again.
+    let _ = builder.stack_size(STACK).spawn(run);
+    monitor.is_started = true;
+}
+
+fn run() {
+    let mut printer = Printer::default();
+    let mut was_active = true;
+    loop {
+        let Looked {
+            is_active,
+            period,
+            next,
+        } = look(&mut printer);
+        IS_ARMED.store(is_active, Relaxed);
+        let monitor = lock(&MONITOR);
+        if is_active || was_active {
+            drop(monitor);
+            // A stalled runtime is looked at no earlier, so this is no condition variable.
+            thread::sleep(period);
+        } else {
+            let next = next.map_or(Duration::MAX, |next| next.max(period));
+            let is_resting = |_: &mut Monitor| !IS_ARMED.load(Relaxed);
+            // The result holds the lock.
+            drop(ARMED.wait_timeout_while(monitor, next, is_resting));
+        }
+        was_active = is_active;
+    }
+}
+
+struct Looked {
+    /// Whether any of the runtimes works.
+    is_active: bool,
+    /// The time until the next look, if any works.
+    period: Duration,
+    /// The same if none does.
+    next: Option<Duration>,
+}
+
+/// Looks at all runtimes.
+fn look(printer: &mut Printer) -> Looked {
+    let runtimes: Vec<_> = lock(&MONITOR)
+        .runtimes
+        .iter()
+        .map(|watched| (Weak::clone(&watched.shared), Arc::clone(&watched.watch)))
+        .collect();
+    let now = Instant::now();
+    clock::refresh(now);
+    let (mut is_active, mut period, mut next) = (false, MAX_PERIOD, None);
+    for (shared, watch) in runtimes {
+        let Some(shared) = shared.upgrade() else {
+            continue;
+        };
+        let seen = lock(&watch).look(&shared, now);
+        is_active |= seen.is_active;
+        next = [next, seen.next].into_iter().flatten().min();
+        period = period.min(shared.stall_threshold() / 4);
+        for stall in seen.stalls {
+            match shared.stall_hook() {
+                Some(hook) => drop(catch_unwind(AssertUnwindSafe(|| hook(&stall)))),
+                None => printer.print(&stall, now),
+            }
+        }
+    }
+    Looked {
+        is_active,
+        period: period.max(MIN_PERIOD),
+        next,
+    }
+}
+
+/// Prints one line at most every [`PRINT_INTERVAL`].
+#[derive(Default)]
+struct Printer {
+    last: Option<Instant>,
+    skipped: usize,
+}
+
+impl Printer {
+    fn print(&mut self, stall: &Stall, now: Instant) {
+        if self.last.is_some_and(|last| now - last < PRINT_INTERVAL) {
+            self.skipped += 1;
+            return;
+        }
+        self.last = Some(now);
+        let line = match std::mem::take(&mut self.skipped) {
+            0 => format!("pointsman: {stall}\n"),
+            skipped => format!("pointsman: {stall} ({skipped} reports before were not printed)\n"),
+        };
+        // Not `eprintln`, which panics if standard error is closed, and which tests capture.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    }
+}

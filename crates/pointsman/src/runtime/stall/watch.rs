@@ -1,0 +1,178 @@
+//! What the monitor remembers of a runtime between two looks.
+
+use std::time::{Duration, Instant};
+
+use super::super::scheduler::{Current, Shared};
+use super::{Stall, StallKind};
+use crate::runtime::dump::StuckTask;
+
+/// A number that changes when something goes on, and when it was first seen.
+struct Progress {
+    number: usize,
+    since: Instant,
+    is_reported: bool,
+}
+
+impl Progress {
+    fn new(number: usize, now: Instant) -> Self {
+        Self {
+            number,
+            since: now,
+            is_reported: false,
+        }
+    }
+
+    /// Returns for how long the number has been the same, if that is longer than the threshold and was not reported yet.
+    fn look(&mut self, number: usize, now: Instant, threshold: Duration) -> Option<Duration> {
+        if number != self.number {
+            *self = Self::new(number, now);
+            return None;
+        }
+        let lasted = now - self.since;
+        (lasted >= threshold && !self.is_reported).then_some(lasted)
+    }
+}
+
+pub(super) struct Watch {
+    workers: Vec<Progress>,
+    /// The tasks whose polls were reported and still last.
+    stuck: Vec<Option<StuckTask>>,
+    pool: Progress,
+    /// Counts the looks at which no timer was late.
+    timer: Progress,
+    /// Counts the looks at which a thread ran the runtime.
+    attended: Progress,
+}
+
+/// The result of a look.
+pub(super) struct Seen {
+    pub(super) stalls: Vec<Stall>,
+    /// Whether something could stall before the next look.
+    pub(super) is_active: bool,
+    /// The time until something could stall that no thread would tell the monitor of.
+    pub(super) next: Option<Duration>,
+}
+
+impl Watch {
+    pub(super) fn new(workers: usize, now: Instant) -> Self {
+        let progress = || Progress::new(0, now);
+        Self {
+            workers: (0..workers).map(|_| progress()).collect(),
+            stuck: (0..workers).map(|_| None).collect(),
+            pool: progress(),
+            timer: progress(),
+            attended: progress(),
+        }
+    }
+
+    pub(super) fn look(&mut self, shared: &Shared, now: Instant) -> Seen {
+        let threshold = shared.stall_threshold();
+        let mut seen = Seen {
+            stalls: Vec::new(),
+            is_active: false,
+            next: None,
+        };
+        for (index, progress) in self.workers.iter_mut().enumerate() {
+            seen.is_active |= shared.is_awake(index);
+            let steps = shared.steps(index);
+            let is_same = steps == progress.number;
+            let lasted = progress.look(steps, now, threshold);
+            if !is_same || !shared.is_awake(index) {
+                self.stuck[index] = None;
+                continue;
+            }
+            if let Some(stuck) = &self.stuck[index] {
+                stuck.note_poll(now - progress.since);
+            }
+            let Some(lasted) = lasted else { continue };
+            let (kind, stuck) = current(shared, index);
+            let task = stuck.as_ref().map(|stuck| {
+                stuck.note_poll(lasted);
+                stuck.describe()
+            });
+            // What was found belongs to this poll only if the poll still lasts.
+            if shared.steps(index) == steps {
+                progress.is_reported = true;
+                self.stuck[index] = stuck;
+                seen.stalls.push(Stall {
+                    worker: Some(index),
+                    task,
+                    waiting: shared.queued_at(index),
+                    ..stall(kind, shared, lasted)
+                });
+            }
+        }
+        let pool = &mut self.pool;
+        let blocking = shared.pool_of_jobs();
+        if blocking.is_full() {
+            seen.is_active = true;
+            if let Some(lasted) = pool.look(blocking.taken(), now, threshold) {
+                pool.is_reported = true;
+                seen.stalls.push(Stall {
+                    waiting: blocking.queued(),
+                    ..stall(StallKind::BlockingPool, shared, lasted)
+                });
+            }
+        } else {
+            *pool = Progress::new(blocking.taken(), now);
+        }
+        let is_attended = shared.is_attended();
+        // A stalled worker is the cause; it has been reported.
+        let is_stalled = self.workers.iter().any(|worker| worker.is_reported);
+        let is_late = is_attended && !is_stalled && shared.has_late_timer();
+        seen.is_active |= is_late;
+        check(&mut self.timer, is_late, now, threshold, |lasted| {
+            seen.stalls.push(stall(StallKind::Timer, shared, lasted));
+        });
+        let is_left = !is_attended && shared.has_work();
+        seen.is_active |= is_left;
+        if !is_attended {
+            seen.next = shared.until_next_timer();
+        }
+        check(&mut self.attended, is_left, now, threshold, |lasted| {
+            seen.stalls.push(Stall {
+                waiting: shared.queued(),
+                ..stall(StallKind::Unattended, shared, lasted)
+            });
+        });
+        seen
+    }
+}
+
+/// Reports a condition that has held at all looks for longer than the threshold.
+fn check(
+    progress: &mut Progress,
+    holds: bool,
+    now: Instant,
+    threshold: Duration,
+    report: impl FnOnce(Duration),
+) {
+    let number = progress.number.wrapping_add(usize::from(!holds));
+    if let Some(lasted) = progress.look(number, now, threshold) {
+        progress.is_reported = true;
+        report(lasted);
+    }
+}
+
+fn stall(kind: StallKind, shared: &Shared, duration: Duration) -> Stall {
+    Stall {
+        kind,
+        runtime: shared.name(),
+        duration,
+        worker: None,
+        task: None,
+        waiting: 0,
+    }
+}
+
+/// What the worker polls.
+fn current(shared: &Shared, worker: usize) -> (StallKind, Option<StuckTask>) {
+    match shared.current(worker) {
+        Current::Task(address) => match StuckTask::find(shared, address) {
+            Some(task) => (StallKind::Task, Some(task)),
+            None => (StallKind::Worker, None),
+        },
+        Current::BlockOn => (StallKind::BlockOn, None),
+        Current::Nothing => (StallKind::Worker, None),
+    }
+}

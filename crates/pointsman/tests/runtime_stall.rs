@@ -1,0 +1,335 @@
+//! Reports of stalls: staged programs, whose reports are compared word for word with ids and times replaced.
+#![cfg(not(any(miri, pointsman_no_diagnostics)))]
+
+mod common;
+
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::task::{Context, Wake};
+use std::thread;
+use std::time::Duration;
+
+use common::must_end;
+use pointsman::runtime::{Builder, Runtime, StallKind};
+use pointsman::task::{self, yield_now};
+use pointsman::time::sleep;
+
+const THRESHOLD: Duration = Duration::from_millis(30);
+/// Longer than any stall of a healthy program takes to be reported.
+const QUIET: Duration = Duration::from_millis(150);
+
+/// Builds a runtime whose reports, with times and ids replaced, can be received.
+fn watched(builder: &mut Builder) -> (Runtime, Receiver<(StallKind, String)>) {
+    watched_from(THRESHOLD, builder)
+}
+
+fn watched_from(
+    threshold: Duration,
+    builder: &mut Builder,
+) -> (Runtime, Receiver<(StallKind, String)>) {
+    let (report, reported) = channel();
+    let runtime = builder
+        .enable_all()
+        .stall_threshold(threshold)
+        .on_stall(move |stall| {
+            assert!(stall.duration() >= threshold);
+            let mut words = Vec::<String>::new();
+            for word in stall.to_string().split(' ') {
+                let is_id = words.len() == 2 && words[1] == "task";
+                let is_time = matches!(word.trim_end_matches(','), "ms" | "s");
+                let is_place = word.starts_with(&format!("({}:", file!()));
+                if let (true, Some(last)) = (is_time, words.last_mut()) {
+                    *last = "T".into();
+                }
+                words.push(match (is_id, is_place) {
+                    (true, _) => "#".into(),
+                    (_, true) => "(here)".into(),
+                    _ => word.into(),
+                });
+            }
+            let _ = report.send((stall.kind(), words.join(" ")));
+        })
+        .build()
+        .unwrap();
+    (runtime, reported)
+}
+
+/// Blocks the thread until the sender is dropped.
+fn wait(released: Receiver<()>) {
+    assert!(released.recv().is_err());
+}
+
+fn workers(count: usize) -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count);
+    builder
+}
+
+#[test]
+fn a_task_that_does_not_return_is_reported_once_while_it_lasts() {
+    must_end(|| {
+        let (runtime, reported) = watched(workers(1).name("web"));
+        let (release, released) = channel::<()>();
+        let stuck = runtime.spawn(async move { wait(released) });
+        let (kind, text) = reported.recv().unwrap();
+        assert_eq!(kind, StallKind::Task);
+        assert_eq!(
+            text,
+            "stall: task # (here) has not returned from a poll for T ms, worker 0, runtime \"web\""
+        );
+        assert_eq!(reported.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout));
+        // The dump shows how long the poll has lasted.
+        let dump = runtime.handle().dump();
+        assert!(dump.tasks().iter().next().unwrap().longest_poll() >= THRESHOLD / 2);
+        drop(release);
+        runtime.block_on(stuck).unwrap();
+        assert_eq!(reported.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout));
+        // Another one is.
+        let (release, released) = channel::<()>();
+        runtime.spawn(async move { wait(released) });
+        assert_eq!(reported.recv().unwrap().0, StallKind::Task);
+        drop(release);
+    });
+}
+
+#[test]
+fn tasks_that_wait_behind_it_are_counted() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        let (release, released) = channel::<()>();
+        let thread = thread::spawn(move || {
+            runtime.block_on(async {
+                task::spawn(async move { wait(released) });
+                task::spawn(async {});
+                task::spawn(async {});
+                yield_now().await;
+            });
+        });
+        assert_eq!(
+            reported.recv().unwrap().1,
+            "stall: task # (here) has not returned from a poll for T ms, worker 0, 2 tasks wait"
+        );
+        drop(release);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_block_on_future_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        let text = runtime.block_on(async { reported.recv().unwrap() }).1;
+        assert_eq!(
+            text,
+            "stall: the future of block_on has not returned from a poll for T ms, worker 0"
+        );
+    });
+}
+
+/// A waker that blocks the thread that calls it.
+struct Blocks(std::sync::Mutex<Option<Receiver<()>>>);
+
+impl Wake for Blocks {
+    fn wake(self: Arc<Self>) {
+        let released = self.0.lock().unwrap().take();
+        if let Some(released) = released {
+            wait(released);
+        }
+    }
+}
+
+#[test]
+fn a_waker_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        let (release, released) = channel::<()>();
+        let thread = thread::spawn(move || {
+            runtime.block_on(async {
+                let waker = Arc::new(Blocks(std::sync::Mutex::new(Some(released)))).into();
+                let mut timer = Box::pin(sleep(Duration::from_millis(1)));
+                assert!(
+                    timer
+                        .as_mut()
+                        .poll(&mut Context::from_waker(&waker))
+                        .is_pending()
+                );
+                sleep(2 * THRESHOLD).await;
+            });
+        });
+        assert_eq!(
+            reported.recv().unwrap().1,
+            "stall: a worker has not returned from a hook, a waker or the system for T ms, worker 0"
+        );
+        drop(release);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_hook_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (release, released) = channel::<()>();
+        let released = std::sync::Mutex::new(Some(released));
+        let mut builder = workers(1);
+        builder.on_thread_unpark(move || {
+            let released = released.lock().unwrap().take();
+            if let Some(released) = released {
+                wait(released);
+            }
+        });
+        let (runtime, reported) = watched(&mut builder);
+        let text = loop {
+            // Wakes the worker, unless it has not slept yet.
+            runtime.spawn(async {});
+            if let Ok((_, text)) = reported.recv_timeout(Duration::from_millis(1)) {
+                break text;
+            }
+        };
+        // How many of those tasks wait depends on when the worker slept.
+        assert_eq!(
+            text.split(", worker").next().unwrap(),
+            "stall: a worker has not returned from a hook, a waker or the system for T ms"
+        );
+        drop(release);
+    });
+}
+
+#[test]
+fn a_full_blocking_pool_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(Builder::new_current_thread().max_blocking_threads(1));
+        let (release, released) = channel::<()>();
+        runtime.spawn_blocking(move || wait(released));
+        runtime.spawn_blocking(|| {});
+        runtime.spawn_blocking(|| {});
+        assert_eq!(
+            reported.recv().unwrap().1,
+            "stall: no thread of the blocking pool has become free for T ms, 2 functions wait"
+        );
+        drop(release);
+    });
+}
+
+#[test]
+fn a_current_thread_runtime_that_no_thread_runs_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        runtime.spawn(async {});
+        assert_eq!(
+            reported.recv().unwrap().1,
+            "stall: a current-thread runtime has work and no thread is in its block_on for T ms, 1 task waits"
+        );
+        // A timer alone is work, once it is due.
+        runtime.block_on(async {
+            task::spawn(sleep(2 * THRESHOLD));
+            yield_now().await;
+        });
+        assert_eq!(
+            reported.recv().unwrap().1,
+            "stall: a current-thread runtime has work and no thread is in its block_on for T ms"
+        );
+    });
+}
+
+#[test]
+fn healthy_runtimes_report_nothing() {
+    must_end(|| {
+        // Long enough for a thread that waits for a core of a busy machine.
+        let threshold = Duration::from_millis(500);
+        let wait = threshold + threshold / 2;
+        let (runtime, reported) = watched_from(threshold, &mut workers(2));
+        let (local, of_local) = watched_from(threshold, &mut Builder::new_current_thread());
+        // Tasks that wait, and blocking work where it belongs.
+        runtime.spawn(pending::<()>());
+        runtime.spawn(async { sleep(Duration::from_secs(3600)).await });
+        let blocking = runtime.spawn_blocking(move || thread::sleep(wait));
+        let in_place = runtime.spawn(async move { task::block_in_place(|| thread::sleep(wait)) });
+        local.block_on(async {
+            let end = std::time::Instant::now() + wait;
+            // A `block_on` future that yields makes progress.
+            while std::time::Instant::now() < end {
+                yield_now().await;
+            }
+            sleep(wait).await;
+        });
+        runtime.block_on(blocking).unwrap();
+        runtime.block_on(in_place).unwrap();
+        thread::sleep(wait);
+        assert!(reported.try_recv().is_err());
+        assert!(of_local.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_threshold_of_zero_turns_the_reports_off() {
+    must_end(|| {
+        let (report, reported) = channel();
+        let mut builder = workers(1);
+        builder.stall_threshold(Duration::ZERO);
+        builder.on_stall(move |_| report.send(()).unwrap());
+        let runtime = builder.build().unwrap();
+        let stuck = runtime.spawn(async { thread::sleep(QUIET) });
+        runtime.block_on(stuck).unwrap();
+        assert!(reported.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_panic_of_the_hook_ends_no_reports() {
+    must_end(|| {
+        let (report, reported) = channel();
+        let mut builder = workers(1);
+        builder.stall_threshold(THRESHOLD).on_stall(move |_| {
+            report.send(()).unwrap();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        let runtime = builder.build().unwrap();
+        for _ in 0..2 {
+            let (release, released) = channel::<()>();
+            let stuck = runtime.spawn(async move { wait(released) });
+            reported.recv().unwrap();
+            drop(release);
+            runtime.block_on(stuck).unwrap();
+        }
+    });
+}
+
+/// Runs this test's process again with `POINTSMAN_STALL`, and returns what it prints on standard error.
+fn stderr_with(value: Option<&str>) -> String {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--ignored", "--nocapture"]);
+    command.env_remove("POINTSMAN_STALL");
+    if let Some(value) = value {
+        command.env("POINTSMAN_STALL", value);
+    }
+    let output = command.output().unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_environment_sets_and_silences_the_line_on_standard_error() {
+    let lines = |text: &str| {
+        text.lines()
+            .filter(|line| line.starts_with("pointsman: stall: task"))
+            .count()
+    };
+    let text = stderr_with(Some("20ms"));
+    // Two tasks stall, and at most one line is printed in ten seconds.
+    assert_eq!(lines(&text), 1, "{text}");
+    assert!(text.contains("has not returned from a poll for"), "{text}");
+    assert_eq!(lines(&stderr_with(Some("off"))), 0);
+    assert!(stderr_with(Some("soon")).contains(
+        "\"POINTSMAN_STALL\" must be `off` or a time such as `500ms` or `2s`, not \"soon\""
+    ));
+}
+
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn child() {
+    let runtime = workers(1).build().unwrap();
+    for _ in 0..2 {
+        let stuck = runtime.spawn(async { thread::sleep(QUIET) });
+        runtime.block_on(stuck).unwrap();
+    }
+}
