@@ -12,7 +12,7 @@
 //!   not recorded itself yet.
 //! - The entry of a lock that has waiters has the last value of the record, or an earlier one for a moment; see
 //!   `publish`.
-//! - An entry is one word, with a part of the lock's address, so a reader never takes the holder of one lock for that of another.
+//! - An entry is one word, with a part of a hash of the lock's address, so a reader never takes the holder of one lock for that of another.
 //!
 //! Cost: 16 bytes per lock and two stores to acquire it, two more to wait for it. Nothing with
 //! `--cfg pointsman_no_diagnostics`.
@@ -31,10 +31,10 @@ pub(crate) struct LockHolder {
 }
 
 /// Returns the holder of the lock that a task has noted as what it waits for.
-pub(crate) fn of(kind: WaitKind, address: usize) -> Option<LockHolder> {
+pub(crate) fn of(kind: WaitKind, identity: u32) -> Option<LockHolder> {
     match kind {
         WaitKind::Mutex | WaitKind::RwLock | WaitKind::Semaphore | WaitKind::OnceCell => {
-            implementation::read(address)
+            implementation::read(identity)
         }
         _ => None,
     }
@@ -88,7 +88,7 @@ mod implementation {
                 _ => 0,
             };
             Self {
-                owner: AtomicU64::new(FREE),
+                owner: AtomicU64::new(if all == 0 { SHARED } else { FREE }),
                 since: AtomicU32::new(0),
                 all: AtomicU32::new((kind as u32) << KIND_SHIFT | all),
             }
@@ -97,7 +97,7 @@ mod implementation {
         /// Called when the number of permits changes: a holder of the initial number may not be the only one.
         pub(in crate::sync) fn forget_number(&self) {
             self.all.fetch_and(!MAX_ALL, Relaxed);
-            self.owner.store(SHARED, Relaxed);
+            self.shared();
         }
 
         fn kind(&self) -> Option<WaitKind> {
@@ -112,8 +112,7 @@ mod implementation {
         /// Called by the owner of permits that it has just acquired without waiting.
         #[inline]
         pub(in crate::sync) fn acquired(&self, permits: usize) {
-            let all = self.all();
-            if permits == all && all != 0 {
+            if permits == self.all() && permits != 0 {
                 let task = id::try_id().map_or(OUTSIDE, number_of);
                 self.since.store(clock::now(), Relaxed);
                 self.owner.store(task, Relaxed);
@@ -124,8 +123,10 @@ mod implementation {
 
         /// Called by a future that was woken with its permits.
         pub(in crate::sync) fn claimed(&self, permits: usize) {
-            self.acquired(permits);
-            self.publish();
+            if permits == self.all() {
+                self.acquired(permits);
+                self.publish();
+            }
         }
 
         /// Called by the owner before it releases permits.
@@ -136,30 +137,33 @@ mod implementation {
             }
         }
 
-        /// Called by the owner of all permits before it releases some of them.
+        /// Called when there may be several owners from now on.
         pub(in crate::sync) fn shared(&self) {
-            self.owner.store(SHARED, Relaxed);
+            // Otherwise the entry says so already.
+            if self.owner.load(Relaxed) != SHARED {
+                self.owner.store(SHARED, Relaxed);
+                self.publish();
+            }
         }
 
         /// Called under the queue's lock when permits are granted to a waiter, which has not seen it yet.
         pub(in crate::sync) fn granted(&self, permits: usize, waker: Option<&Waker>) {
-            let all = self.all();
-            if all == 0 {
+            if permits != self.all() {
+                self.shared();
                 return;
             }
             let task = waker.and_then(waker::task_id).map_or(OUTSIDE, number_of);
-            let owner = match permits == all {
-                true => UNCLAIMED | task,
-                false => SHARED,
-            };
             self.since.store(clock::now(), Relaxed);
-            self.owner.store(owner, Relaxed);
+            self.owner.store(UNCLAIMED | task, Relaxed);
             self.publish();
         }
 
         /// Called under the queue's lock when a request begins to wait.
         pub(in crate::sync) fn waiter_came(&self, waker: &Waker) {
-            if self.all() != 0 {
+            let owner = self.owner.load(Relaxed);
+            if owner != SHARED
+                || read(activity::identity(WaitKind::Mutex, self.address())).is_some()
+            {
                 for _ in 0..SPINS {
                     if self.owner.load(Relaxed) != FREE {
                         break;
@@ -191,7 +195,7 @@ mod implementation {
 
         #[cold]
         fn publish(&self) {
-            let (entry, tag) = entry_of(self.address());
+            let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
             let mut owner = self.owner.load(Relaxed);
             loop {
                 entry.since.store(self.since.load(Relaxed), Relaxed);
@@ -228,17 +232,17 @@ mod implementation {
         }
     }; ENTRIES];
 
-    fn entry_of(address: usize) -> (&'static Entry, u64) {
+    fn entry_of(identity: u32) -> (&'static Entry, u64) {
         // Fibonacci hashing; the index and the tag use different bits.
-        let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = u64::from(identity).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let index = (hash >> 20) as usize % ENTRIES;
         // Never 0, which is the tag of an empty entry.
         let tag = (hash >> TAG_SHIFT | 1) << TAG_SHIFT;
         (&TABLE[index], tag)
     }
 
-    pub(super) fn read(address: usize) -> Option<LockHolder> {
-        let (entry, tag) = entry_of(address);
+    pub(super) fn read(identity: u32) -> Option<LockHolder> {
+        let (entry, tag) = entry_of(identity);
         let word = entry.word.load(Relaxed);
         let owner = word & u64::from(u32::MAX);
         if word >> TAG_SHIFT != tag >> TAG_SHIFT || owner == FREE || owner == SHARED {
@@ -288,7 +292,7 @@ mod implementation {
         pub(in crate::sync) fn waiter_left(&self) {}
     }
 
-    pub(super) fn read(_: usize) -> Option<LockHolder> {
+    pub(super) fn read(_: u32) -> Option<LockHolder> {
         None
     }
 }

@@ -22,7 +22,7 @@ use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use super::id::Id;
-use super::origin::{KnownSites, Origin, SpawnSite};
+use super::origin::{KnownSites, Site, SpawnSite};
 use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
@@ -98,7 +98,7 @@ impl<S: Schedule> Arena<S> {
     /// # Safety
     /// The caller owns the arena.
     #[inline]
-    pub(crate) unsafe fn next_id(&self) -> Id {
+    pub(super) unsafe fn next_id(&self, site: SpawnSite<'_>) -> (Id, Site) {
         // SAFETY: only the owner uses `local`, and the caller owns the arena.
         self.local.with_mut(|local| unsafe {
             if (*local).next_id == (*local).last_id {
@@ -106,17 +106,9 @@ impl<S: Schedule> Arena<S> {
                 (*local).last_id = (*local).next_id + ID_BATCH;
             }
             (*local).next_id += 1;
-            Id::from_number((*local).next_id - 1)
+            let id = Id::from_number((*local).next_id - 1);
+            (id, Site::new(site, id, &mut (*local).sites))
         })
-    }
-
-    /// # Safety
-    /// The caller owns the arena.
-    #[inline]
-    pub(super) unsafe fn origin(&self, site: SpawnSite<'_>) -> Origin {
-        // SAFETY: only the owner uses `local`, and the caller owns the arena.
-        self.local
-            .with_mut(|local| Origin::new(site, unsafe { &mut (*local).sites }))
     }
 
     /// Allocates a slot for a task. `offset` of its header is set, and its state word is vacant.

@@ -22,9 +22,9 @@ use super::coop;
 use super::current::Running;
 use super::error::JoinError;
 use super::id::Id;
-use super::origin::SpawnSite;
+use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
-use super::slab::LARGEST_SLOT;
+use super::slab::{LARGEST_SLOT, MAX_ALIGN};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
@@ -50,7 +50,7 @@ enum Stage<F: Future> {
 /// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>()
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>() || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {
@@ -66,7 +66,7 @@ impl RawTask {
         site: SpawnSite<'_>,
     ) -> Self {
         // SAFETY: the caller owns the arena, so no other thread uses its counters.
-        let (id, origin) = unsafe { (arena.as_ref().next_id(), arena.as_ref().origin(site)) };
+        let (id, site) = unsafe { arena.as_ref().next_id(site) };
         // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
         // can fail.
         let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
@@ -79,7 +79,8 @@ impl RawTask {
             (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
             (&raw mut (*body).header.activity).write(Activity::default());
-            (&raw mut (*body).header.origin).write(origin);
+            (&raw mut (*body).header.origin).write(Origin::new());
+            (&raw mut (*body).header.site).write(site);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();
@@ -386,7 +387,7 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is dropped, so no other thread uses the task. The stage is empty: the
     // runtime drops its reference after completion, and the output was taken or dropped since.
     unsafe {
-        (*body).header.origin.release();
+        (*body).header.site.release((*body).header.id);
         let arena = arena_of::<S>(header);
         (*body)
             .join_waker

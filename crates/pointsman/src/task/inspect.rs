@@ -72,7 +72,7 @@ impl FoundTasks {
                 progress,
                 has_waker: state.has_others(),
                 activity: header.activity.parts(),
-                origin: header.origin.parts(),
+                origin: header.origin.parts(&header.site, task.id()),
             })
         })
     }

@@ -4,7 +4,7 @@
 //! A location is stored as a number, its index in a table of the process, which has an entry for each call in
 //! the source text. A name belongs to one task: its entry is removed with the task.
 //!
-//! Cost: 12 bytes per task, and a look into a small cache of the arena per spawn. Only a task with a name
+//! Cost: 10 bytes per task, and a look into a small cache of the arena per spawn. Only a task with a name
 //! takes a lock. Nothing with `--cfg pointsman_no_diagnostics`.
 
 use std::panic::Location;
@@ -48,52 +48,38 @@ mod implementation {
     use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
     use super::{OriginParts, SpawnSite};
+    use crate::task::id::Id;
     use crate::task::{clock, current};
 
-    /// Set in [`Origin::site`] if it is an index in the table of names.
-    const NAMED: u32 = 1 << 31;
+    /// Set in a site if the task has a name.
+    const NAMED: u16 = 1 << 15;
+    /// The number of locations that are told apart. Further ones have the last number, and are not known.
+    const MAX_SITES: usize = NAMED as usize;
 
     pub(crate) struct Origin {
-        /// The index of the location, or with [`NAMED`] that of the name.
-        site: u32,
         born: u32,
         parent: u32,
     }
 
+    /// The number of a location, and [`NAMED`].
+    pub(crate) struct Site(u16);
+
     impl Origin {
         #[inline]
-        pub(crate) fn new(site: SpawnSite<'_>, known: &mut KnownSites) -> Self {
-            let number = known.number(site.location);
+        pub(crate) fn new() -> Self {
             Self {
-                site: match site.name {
-                    None => number,
-                    Some(name) => NAMED | lock(&NAMES).insert(number, name),
-                },
                 born: clock::now(),
                 parent: current::running_id().map_or(0, |id| id.as_number() as u32),
             }
         }
 
-        /// Removes the task's name from the table. Called when the task is freed.
-        #[inline]
-        pub(crate) fn release(&self) {
-            if self.site & NAMED != 0 {
-                lock(&NAMES).remove(self.site & !NAMED);
-            }
-        }
-
         /// Called with a reference to the task, so before `release`.
-        pub(crate) fn parts(&self) -> Option<OriginParts> {
-            let (number, name) = match self.site & NAMED {
-                0 => (self.site, None),
-                _ => {
-                    let names = lock(&NAMES);
-                    let named = names.entries.get((self.site & !NAMED) as usize)?;
-                    let named = named.as_ref()?;
-                    (named.site, Some(Arc::clone(&named.name)))
-                }
+        pub(crate) fn parts(&self, site: &Site, id: Id) -> Option<OriginParts> {
+            let name = match site.0 & NAMED {
+                0 => None,
+                _ => lock(&NAMES).get(&id).cloned(),
             };
-            let location = *lock(&SITES).locations.get(number as usize)?;
+            let location = *lock(&SITES).locations.get((site.0 & !NAMED) as usize)?;
             Some(OriginParts {
                 location,
                 name,
@@ -103,8 +89,28 @@ mod implementation {
         }
     }
 
+    impl Site {
+        #[inline]
+        pub(crate) fn new(site: SpawnSite<'_>, id: Id, known: &mut KnownSites) -> Self {
+            let number = known.number(site.location);
+            let Some(name) = site.name else {
+                return Self(number);
+            };
+            lock(&NAMES).insert(id, name.into());
+            Self(NAMED | number)
+        }
+
+        /// Removes the task's name from the table. Called when the task is freed.
+        #[inline]
+        pub(crate) fn release(&self, id: Id) {
+            if self.0 & NAMED != 0 {
+                lock(&NAMES).remove(&id);
+            }
+        }
+    }
+
     /// The locations that an arena has used lately.
-    pub(crate) struct KnownSites([(*const Location<'static>, u32); KNOWN]);
+    pub(crate) struct KnownSites([(*const Location<'static>, u16); KNOWN]);
 
     /// Measured: most arenas see fewer calls that spawn. A power of two.
     const KNOWN: usize = 16;
@@ -115,7 +121,7 @@ mod implementation {
         }
 
         #[inline]
-        fn number(&mut self, location: &'static Location<'static>) -> u32 {
+        fn number(&mut self, location: &'static Location<'static>) -> u16 {
             let address = ptr::from_ref(location);
             // A `Location` is three words long, so neighbours get different entries.
             let entry = &mut self.0[address.addr() / align_of::<Location<'_>>() % KNOWN];
@@ -130,65 +136,30 @@ mod implementation {
     struct Sites {
         locations: Vec<&'static Location<'static>>,
         /// By address, as the compiler merges most equal locations.
-        numbers: HashMap<usize, u32>,
+        numbers: HashMap<usize, u16>,
     }
 
     impl Sites {
         #[cold]
-        fn number(&mut self, location: &'static Location<'static>) -> u32 {
-            let next = self.locations.len() as u32;
+        fn number(&mut self, location: &'static Location<'static>) -> u16 {
+            let next = self.locations.len();
+            if next == MAX_SITES - 1 {
+                return next as u16;
+            }
             let number = *self
                 .numbers
                 .entry(ptr::from_ref(location).addr())
-                .or_insert(next);
-            if number == next {
+                .or_insert(next as u16);
+            if usize::from(number) == next {
                 self.locations.push(location);
             }
             number
         }
     }
 
-    struct Named {
-        site: u32,
-        name: Arc<str>,
-    }
-
-    struct Names {
-        entries: Vec<Option<Named>>,
-        free: Vec<u32>,
-    }
-
-    impl Names {
-        fn insert(&mut self, site: u32, name: &str) -> u32 {
-            let named = Some(Named {
-                site,
-                name: name.into(),
-            });
-            if let Some(number) = self.free.pop() {
-                self.entries[number as usize] = named;
-                return number;
-            }
-            self.entries.push(named);
-            (self.entries.len() - 1) as u32
-        }
-
-        fn remove(&mut self, number: u32) {
-            self.entries[number as usize] = None;
-            self.free.push(number);
-            if self.free.len() == self.entries.len() {
-                *self = Self::EMPTY;
-            }
-        }
-
-        const EMPTY: Self = Self {
-            entries: Vec::new(),
-            free: Vec::new(),
-        };
-    }
-
     // Of the standard library also in models: no code that is modelled depends on them.
     static SITES: LazyLock<Mutex<Sites>> = LazyLock::new(Mutex::default);
-    static NAMES: Mutex<Names> = Mutex::new(Names::EMPTY);
+    static NAMES: LazyLock<Mutex<HashMap<Id, Arc<str>>>> = LazyLock::new(Mutex::default);
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -198,21 +169,31 @@ mod implementation {
 #[cfg(pointsman_no_diagnostics)]
 mod implementation {
     use super::{OriginParts, SpawnSite};
+    use crate::task::id::Id;
 
     pub(crate) struct Origin;
 
+    pub(crate) struct Site;
+
     impl Origin {
         #[inline]
-        pub(crate) fn new(_: SpawnSite<'_>, _: &mut KnownSites) -> Self {
+        pub(crate) fn new() -> Self {
+            Self
+        }
+
+        pub(crate) fn parts(&self, _: &Site, _: Id) -> Option<OriginParts> {
+            None
+        }
+    }
+
+    impl Site {
+        #[inline]
+        pub(crate) fn new(_: SpawnSite<'_>, _: Id, _: &mut KnownSites) -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn release(&self) {}
-
-        pub(crate) fn parts(&self) -> Option<OriginParts> {
-            None
-        }
+        pub(crate) fn release(&self, _: Id) {}
     }
 
     pub(crate) struct KnownSites;
@@ -224,4 +205,4 @@ mod implementation {
     }
 }
 
-pub(crate) use implementation::{KnownSites, Origin};
+pub(crate) use implementation::{KnownSites, Origin, Site};

@@ -13,22 +13,23 @@ use std::time::{Duration, Instant};
 use super::activity::Activity;
 use super::current;
 use super::id::Id;
-use super::origin::Origin;
-use super::slab::Chunk;
+use super::origin::{Origin, Site};
+use super::slab::{Chunk, STEP};
 use super::state::{TaskState, ToIdle, ToNotified};
 
 /// The part of a task that does not depend on the type of its future. Its address is the task's.
 #[repr(C)]
 pub(crate) struct Header {
     pub(super) state: TaskState,
-    pub(crate) activity: Activity,
     /// The next task in an intrusive list: a queue, or a free list of the arena.
     pub(crate) next: Cell<*const Header>,
     pub(super) vtable: &'static Vtable,
     pub(crate) id: Id,
-    /// The distance to the chunk of the slab that holds this task; see [`Header::chunk`].
-    pub(super) offset: u32,
+    pub(crate) activity: Activity,
     pub(crate) origin: Origin,
+    pub(crate) site: Site,
+    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]; see [`Header::chunk`].
+    pub(super) offset: u16,
 }
 
 impl Header {
@@ -41,7 +42,7 @@ impl Header {
         // SAFETY: `Slab` has set `offset` to the distance of the slot to its chunk, which is in the same
         // allocation.
         unsafe {
-            let offset = (*header.as_ptr()).offset as usize;
+            let offset = usize::from((*header.as_ptr()).offset) * STEP;
             header.as_ptr().cast_const().byte_sub(offset).cast()
         }
     }

@@ -26,10 +26,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The distance between size classes, and the alignment of slots. A slot wastes at most 15 bytes.
-const STEP: usize = 16;
+pub(super) const STEP: usize = 16;
 /// The size of the largest slot. Bounds the number of size classes to 64, and the memory of a completed task
 /// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
 pub(super) const LARGEST_SLOT: usize = 1 << 10;
+/// The greatest alignment of a task; [`is_large`](super::is_large) boxes futures with a greater one.
+pub(super) const MAX_ALIGN: usize = 4 << 10;
 const CLASSES: usize = LARGEST_SLOT / STEP;
 /// The class of tasks with a chunk of their own.
 const DEDICATED: usize = CLASSES;
@@ -42,6 +44,8 @@ const MAX_CHUNK: usize = 256 << 10;
 /// The bytes of empty chunks that a slab retains. 10,000 tasks of the row `spawn_many_local` take and return
 /// 1 MiB each time.
 const MAX_RETAINED: usize = 2 << 20;
+
+const _: () = assert!(MAX_CHUNK / STEP <= u16::MAX as usize && MAX_ALIGN <= MAX_CHUNK);
 
 /// In models each task has a chunk of its own, so that loom sees it freed.
 const ALWAYS_DEDICATED: bool = cfg!(all(test, loom));
@@ -124,8 +128,8 @@ pub(super) const fn class_of(layout: Layout) -> usize {
     }
 }
 
-/// The distance of a slot to its chunk. It fits 32 bits: a chunk of several slots is small, and that of a
-/// single slot begins with the slot, except for its alignment, which is at most 2^29.
+/// The distance of a slot to its chunk, a multiple of [`STEP`]. In these units it fits 16 bits: a chunk of
+/// several slots is small, and a single slot is the first, behind at most [`MAX_ALIGN`] bytes.
 ///
 /// # Safety
 /// The chunk is live.
@@ -157,7 +161,7 @@ unsafe fn init_slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
         let header = slot(chunk, number);
         (&raw mut (*header.as_ptr()).state).write(TaskState::vacant());
         (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
-        (&raw mut (*header.as_ptr()).offset).write(offset_of_slot(chunk, number) as u32);
+        (&raw mut (*header.as_ptr()).offset).write((offset_of_slot(chunk, number) / STEP) as u16);
         header
     }
 }

@@ -86,8 +86,7 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub struct Wait {
     kind: WaitKind,
-    /// Tells resources apart. For a join, the number of the other task.
-    address: usize,
+    identity: u32,
     is_one_of_several: bool,
     task: Option<Id>,
     holder: Option<Holder>,
@@ -298,8 +297,8 @@ impl Wait {
 
     /// Returns a number that is the same for tasks of a dump that wait for the same thing, such as the same mutex.
     #[must_use]
-    pub fn identity(&self) -> usize {
-        self.address
+    pub fn identity(&self) -> u32 {
+        self.identity
     }
 
     /// Returns whether the task may also be waiting for something else, as in `select!` or with a timeout.

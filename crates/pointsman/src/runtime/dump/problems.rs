@@ -77,9 +77,9 @@ fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
         return None;
     }
     let (number, is_unclaimed) = match wait.kind {
-        WaitKind::Join => (wait.address as u32, false),
+        WaitKind::Join => (wait.identity, false),
         kind => {
-            let holder = holders::of(kind, wait.address)?;
+            let holder = holders::of(kind, wait.identity)?;
             if holder.is_unclaimed && clock::since(holder.since) < UNCLAIMED {
                 return None;
             }

@@ -148,9 +148,9 @@ fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
 
 fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
     let joined = (note.kind == WaitKind::Join)
-        .then(|| reading.find(note.address as u32))
+        .then(|| reading.find(note.identity))
         .flatten();
-    let holder = holders::of(note.kind, note.address).map(|holder| Holder {
+    let holder = holders::of(note.kind, note.identity).map(|holder| Holder {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
         since: clock::since(holder.since),
@@ -158,7 +158,7 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
     });
     Wait {
         kind: note.kind,
-        address: note.address,
+        identity: note.identity,
         is_one_of_several: note.is_one_of_several,
         task: joined.map(|facts| facts.id),
         holder,
