@@ -111,9 +111,19 @@ mod implementation {
             self.kind.store(0, Relaxed);
         }
 
-        #[inline]
+        #[inline(always)]
         fn note(&self, kind: WaitKind, identity: u32, is_own_waker: bool) {
             let before = self.kind.load(Relaxed);
+            if before == 0 && is_own_waker {
+                self.identity.store(identity, Relaxed);
+                self.kind.store(kind as u8, Relaxed);
+                return;
+            }
+            self.note_another(kind, identity, is_own_waker, before);
+        }
+
+        #[cold]
+        fn note_another(&self, kind: WaitKind, identity: u32, is_own_waker: bool, before: u8) {
             let is_same =
                 before & !SEVERAL == kind as u8 && self.identity.load(Relaxed) == identity;
             let several = match before == 0 || is_same {

@@ -65,7 +65,7 @@ mod implementation {
     pub(crate) struct Site(u16);
 
     impl Origin {
-        #[inline]
+        #[inline(always)]
         pub(crate) fn new() -> Self {
             Self {
                 born: clock::now(),
@@ -90,21 +90,26 @@ mod implementation {
     }
 
     impl Site {
-        #[inline]
+        #[inline(always)]
         pub(crate) fn new(site: SpawnSite<'_>, id: Id, known: &mut KnownSites) -> Self {
             let number = known.number(site.location);
-            let Some(name) = site.name else {
-                return Self(number);
-            };
+            match site.name {
+                None => Self(number),
+                Some(name) => Self::named(number, name, id),
+            }
+        }
+
+        #[cold]
+        fn named(number: u16, name: &str, id: Id) -> Self {
             lock(&NAMES).insert(id, name.into());
             Self(NAMED | number)
         }
 
         /// Removes the task's name from the table. Called when the task is freed.
-        #[inline]
+        #[inline(always)]
         pub(crate) fn release(&self, id: Id) {
             if self.0 & NAMED != 0 {
-                lock(&NAMES).remove(&id);
+                forget_name(id);
             }
         }
     }
@@ -120,16 +125,26 @@ mod implementation {
             Self([(ptr::null(), 0); KNOWN])
         }
 
-        #[inline]
+        #[inline(always)]
         fn number(&mut self, location: &'static Location<'static>) -> u16 {
             let address = ptr::from_ref(location);
             // A `Location` is three words long, so neighbours get different entries.
             let entry = &mut self.0[address.addr() / align_of::<Location<'_>>() % KNOWN];
             if entry.0 != address {
-                *entry = (address, lock(&SITES).number(location));
+                *entry = (address, number_of(location));
             }
             entry.1
         }
+    }
+
+    #[cold]
+    fn forget_name(id: Id) {
+        lock(&NAMES).remove(&id);
+    }
+
+    #[cold]
+    fn number_of(location: &'static Location<'static>) -> u16 {
+        lock(&SITES).number(location)
     }
 
     #[derive(Default)]
@@ -140,7 +155,6 @@ mod implementation {
     }
 
     impl Sites {
-        #[cold]
         fn number(&mut self, location: &'static Location<'static>) -> u16 {
             let next = self.locations.len();
             if next == MAX_SITES - 1 {
