@@ -1,36 +1,40 @@
 /**
- * Admits the requests of one process: asks the store for each, in FIFO order of each key while the keys take turns, and
- * starts it at the moment that the store gives it.
+ * Admits the requests of one process: asks the store for each when it is its turn, and starts it at the moment that the
+ * store gives it.
  *
  * - A start costs one trip. A request that has to wait has its moment, and the time until then costs nothing.
  * - While the first request waits for long, those behind it stay here, so that another key can have its turn and a
  *   request that gives up delays no other.
  * - With a lease, requests of weight 1 start without a trip.
+ * - With a concurrency, the claim and the start travel together. A request that waits for concurrency asks for its start
+ *   again when it holds its slots; one that the rates hold back for long keeps none.
  */
 
 import { QueueFullError, timedOut } from '../../sync/errors.js';
 import type { Weight } from '../../sync/limiter/rules.js';
 import type { WaitOptions } from '../../sync/options.js';
-import { giveUpOn, nextMicrotask } from '../../sync/wait/give-up.js';
-import type { StoreError } from '../errors.js';
+import { giveUpOn } from '../../sync/wait/give-up.js';
+import { StoreError } from '../errors.js';
 import type { Activity } from '../metrics.js';
-import { AHEAD, type StartRequest, type StartResult } from '../protocol/starts.js';
+import { AHEAD, type StartResult } from '../protocol/starts.js';
 import type { BaseStore } from '../store.js';
-import { Decisions, type Question } from './decisions.js';
+import { Decisions, type Question, type StartTerms } from './decisions.js';
 import { Fallback } from './fallback.js';
-import { Gate, Lane } from './lanes.js';
+import type { Gate, Lane } from './lanes.js';
 import { Leases } from './leases.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
+import { Outcomes } from './outcomes.js';
 import type { SharedPermit } from './permit.js';
 import { Permits } from './permits.js';
 import { Polls, type Verdict } from './polls.js';
 import type { SharedRequest } from './request.js';
+import { type Slot, Slots } from './slots.js';
+import { Turns } from './turns.js';
 import { Undecided } from './undecided.js';
 
 /** Milliseconds. */
 const AHEAD_MS = AHEAD / 1000;
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 interface Terms {
   readonly maxWaiting: number;
@@ -57,18 +61,14 @@ export class SharedAdmission {
   readonly #polls: Polls;
   readonly permits: Permits;
   readonly fallback: Fallback;
-  readonly #leases: Leases;
+  readonly slots: Slots;
   readonly #undecided: Undecided;
-  readonly #lanes = new Map<string | undefined, Lane>();
-  /** Lanes with waiting requests, in the order of their turns. */
-  readonly #turns = new Set<Lane>();
+  readonly #leases: Leases;
+  readonly #turns: Turns;
+  readonly #outcomes: Outcomes;
   /** The requests about which the store is asked. */
   readonly #asked = new Set<SharedRequest>();
-  /** Of all requests, if they share rates. */
-  readonly #gate = new Gate();
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #orders = 0;
-  #isScheduled = false;
 
   constructor(
     store: BaseStore,
@@ -77,57 +77,64 @@ export class SharedAdmission {
     terms: Terms,
     activity: Activity,
   ) {
+    const { stats } = this;
     this.#label = label;
     this.#rates = rates;
     this.#terms = terms;
     this.#activity = activity;
-    this.#decisions = new Decisions(store, label, terms.deadline, this.stats);
-    this.#polls = new Polls(rates, this.#decisions, this.stats);
-    this.permits = new Permits(rates, this.#decisions, activity, this.stats);
+    const decisions = new Decisions(store, label, terms.deadline, stats);
+    this.#decisions = decisions;
+    this.slots = new Slots(store, label, rates);
+    this.#polls = new Polls(rates, decisions, this.slots, stats);
+    const permits = new Permits(rates, decisions, activity, stats);
+    this.permits = permits;
     this.fallback = new Fallback(rates);
-    const { whenUnavailable } = terms;
+    this.#turns = new Turns(rates, this);
+    const outcomes = new Outcomes(permits, decisions, activity, stats, this.#turns);
+    this.#outcomes = outcomes;
+    const { whenUnavailable, lease } = terms;
     this.#undecided = new Undecided(
       whenUnavailable,
       this.fallback,
-      this.#decisions,
-      this.stats,
-      this,
+      decisions,
+      stats,
+      outcomes,
+      permits,
     );
-    this.#leases = new Leases(terms.lease, rates, this.#decisions, this.permits, this);
+    this.#leases = new Leases(lease, rates, decisions, permits, this);
   }
 
   // --- requests ---
 
   /** Returns a permit of weight 1 if a lease has one and no request waits for it. */
   startLeased(key: string | undefined): SharedPermit | undefined {
-    const lane = this.#lanes.get(key);
+    const lane = this.#turns.find(key);
     return lane?.lease !== undefined && lane.waiting === 0 ? this.#leases.take(lane) : undefined;
   }
 
-  /** Throws if as many requests wait as may. */
-  refuseIfFull(): void {
-    const { maxWaiting } = this.#terms;
-    if (this.#activity.waiting < maxWaiting) return;
-    this.stats.dropped++;
-    throw new QueueFullError(`${this.#label}the queue is full: ${maxWaiting} waiting`);
-  }
-
-  /** Returns the promise of a permit. The weight has been checked. */
+  /** Returns the promise of a permit. The weight has been checked. Throws if as many requests wait as may. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
+    const { maxWaiting } = this.#terms;
+    if (this.#activity.waiting >= maxWaiting) {
+      this.stats.dropped++;
+      throw new QueueFullError(`${this.#label}the queue is full: ${maxWaiting} waiting`);
+    }
     return new Promise((resolve) => {
-      const lane = this.#laneOf(key);
+      const lane = this.#turns.laneOf(key);
       const { timeout = Infinity } = options;
+      const since = performance.now();
       const request: SharedRequest = {
         key,
         weight,
-        expires: performance.now() + timeout,
-        since: performance.now(),
+        expires: since + timeout,
+        since,
         order: ++this.#orders,
         lane,
         resolve,
         state: 'queued',
         question: undefined,
         gate: undefined,
+        slot: undefined,
         groups: [],
         at: [],
         timer: undefined,
@@ -143,150 +150,113 @@ export class SharedAdmission {
       }
       this.#activity.count(1, 0);
       lane.append(request);
-      this.#serve(lane);
+      this.#turns.serve(lane);
     });
   }
 
+  /** Decides at once; with an error if the store does not. */
+  async tryStart(
+    key: string | undefined,
+    weight: Weight,
+  ): Promise<SharedPermit | StoreError | undefined> {
+    this.#activity.count(1, 0);
+    let settle!: () => void;
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const slot = this.slots.enter(key, weight, false, () => {
+      if (slot?.isDecided) settle();
+    });
+    let permit: SharedPermit | undefined;
+    try {
+      const { decision, groups, index } = await this.ask(key, weight, false, slot);
+      if (decision instanceof StoreError) return decision;
+      if (!decision.granted || index >= decision.count) return undefined;
+      const { at } = decision;
+      if (slot !== undefined && !slot.isDecided) await settled;
+      if (slot === undefined || slot.isHeld)
+        permit = this.permits.make({ groups, at, weight, slot });
+      else this.#decisions.giveBack(groups, at);
+      return permit;
+    } finally {
+      if (permit === undefined) slot?.leave();
+      this.#activity.count(-1, 0);
+    }
+  }
+
   /** Asks the store at once, past the requests that wait here, which have the store's next moments. */
-  decide(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
+  ask(key: string | undefined, weight: Weight, look: boolean, slot?: Slot): Promise<Verdict> {
     this.#undecided.attend();
-    return this.#polls.ask(key, weight, look);
+    return this.#polls.ask(key, weight, look, slot);
   }
 
   async penalize(ms: number, key: string | undefined): Promise<void> {
     const isWhole = key === undefined;
     const done = this.#decisions.penalize(this.#rates.nameOf(key, isWhole), Math.ceil(ms * 1000));
     // The store has given moments, and starts ahead, that may be too early now.
-    if (isWhole) for (const lane of this.#lanes.values()) this.#startAgain(lane);
-    else this.#startAgain(this.#laneOf(key));
+    if (isWhole) for (const lane of this.#turns.lanes) this.#startAgain(lane);
+    else this.#startAgain(this.#turns.laneOf(key));
     await done;
   }
 
   /** The limits have changed. */
   changed(): void {
-    for (const lane of this.#lanes.values()) this.#startAgain(lane);
+    for (const lane of this.#turns.lanes) {
+      // A claim in the queue has the limit of its request.
+      for (const request of lane.slotted) this.#outcomes.sendBack(request);
+      this.#startAgain(lane);
+    }
     this.fallback.changed();
   }
 
   rejectAll(reason: unknown): void {
-    const inLanes = [...this.#lanes.values()].flatMap((lane) => [...lane.timed, ...lane]);
+    const inLanes = [...this.#turns.lanes].flatMap((lane) => [
+      ...lane.timed,
+      ...lane.slotted,
+      ...lane,
+    ]);
     for (const request of [...inLanes, ...this.#asked, ...this.#undecided.requests]) {
       this.#cancel(request, reason);
     }
+    this.#polls.close(reason);
+    this.#decisions.dropAll();
   }
 
   /** Gives back what is not used, and disconnects. */
   async close(reason: unknown): Promise<void> {
-    clearTimeout(this.#timer);
-    for (const lane of this.#lanes.values()) {
-      clearTimeout(lane.timer);
-      this.#leases.endAll(lane);
-    }
+    this.#turns.close();
+    for (const lane of this.#turns.lanes) this.#leases.endAll(lane);
     this.fallback.close(reason);
-    this.#polls.close(reason);
+    await this.#decisions.settle();
+    await this.slots.close(reason);
     await this.#decisions.close();
   }
 
   /** Gives the moments of a lane, and its leases, back, and asks the store for others. */
   #startAgain(lane: Lane): void {
     this.#leases.endAll(lane);
-    this.#gateOf(lane).until = 0;
+    this.#turns.gateOf(lane).until = 0;
     lane.heldUntil = 0;
     for (const request of lane.timed) {
-      this.#untime(request);
-      request.state = 'queued';
-      lane.return(request);
+      this.#outcomes.untime(request);
+      this.#outcomes.sendBack(request);
     }
-    this.#serve(lane);
+    this.#turns.serve(lane);
   }
 
-  // --- the turns ---
+  // --- questions ---
 
-  #laneOf(key: string | undefined): Lane {
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) {
-      lane = new Lane(key);
-      this.#lanes.set(key, lane);
-    }
-    return lane;
-  }
-
-  /** Forgets a lane without requests. */
-  #tidy(lane: Lane): void {
-    if (!lane.isIdle) return;
-    clearTimeout(lane.timer);
-    this.#turns.delete(lane);
-    this.#lanes.delete(lane.key);
-  }
-
-  /** Gives a lane its turn soon. */
-  #serve(lane: Lane): void {
-    this.#turns.add(lane);
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    nextMicrotask.then(() => {
-      this.#isScheduled = false;
-      this.#pump();
-    });
-  }
-
-  /** Asks the store for as many requests as may be admitted, one of each lane in turn. */
-  #pump(): void {
-    const now = performance.now();
-    for (const lane of this.#turns) {
-      this.#serveLeased(lane);
-      const gate = this.#gateOf(lane);
-      const isShared = gate === this.#gate;
-      if (isShared && lane.waiting > 0) {
-        // A decision makes space.
-        if (gate.isFull) return;
-        if (gate.until > now) {
-          this.#timer ??= setTimeout(
-            () => {
-              this.#timer = undefined;
-              this.#pump();
-            },
-            this.#delayOf(gate.until - now),
-          );
-          return;
-        }
-      }
-      this.#turns.delete(lane);
-      const request = lane.front;
-      if (request === undefined) {
-        this.#tidy(lane);
-        continue;
-      }
-      const opens = Math.max(isShared ? 0 : gate.until, lane.heldUntil);
-      if (opens > now) {
-        lane.timer ??= setTimeout(
-          () => {
-            lane.timer = undefined;
-            this.#serve(lane);
-          },
-          this.#delayOf(opens - now),
-        );
-        continue;
-      }
-      // A decision about one of its requests gives it its turn again.
-      if (gate.isFull || (lane.isLeasing && request.weight === 1)) continue;
-      this.#ask(lane, this.#take(lane, gate.max - gate.undecided));
-      if (lane.waiting > 0) this.#turns.add(lane);
-    }
-  }
-
-  #gateOf(lane: Lane): Gate {
-    return this.#rates.isShared ? this.#gate : lane.gate;
-  }
-
-  #delayOf(ms: number): number {
-    return Math.min(Math.ceil(ms), LONGEST_TIMER);
+  _askNext(lane: Lane, most: number): void {
+    this.#ask(lane, this.#take(lane, most));
   }
 
   /** Takes the next request of a lane, or equal ones that may all start now. */
   #take(lane: Lane, most: number): readonly SharedRequest[] {
     const taken: SharedRequest[] = [];
-    const isSingle = performance.now() < lane.singleUntil || this.#leases.isWanted(lane);
+    const isSingle =
+      this.#rates.isConcurrent ||
+      performance.now() < lane.singleUntil ||
+      this.#leases.isWanted(lane);
     for (const request of lane) {
       if (taken.length > 0 && (request.weight !== 1 || isSingle || taken.length >= most)) break;
       taken.push(request);
@@ -296,28 +266,58 @@ export class SharedAdmission {
     return taken;
   }
 
+  /** Returns what a request holds, or waits for, of the concurrency; undefined if it needs none. */
+  #slotOf(request: SharedRequest): Slot | undefined {
+    const { key, weight, since, expires } = request;
+    request.slot ??= this.slots.enter(key, weight, expires > since, () => {
+      // While the store is asked, its answer decides.
+      if (request.state !== 'slotted') return;
+      if (!this.#isRefusedSlot(request)) this.#ask(request.lane, [request]);
+      this.#turns.served(request.lane);
+    });
+    request.lane.slotted.delete(request);
+    return request.slot;
+  }
+
+  /** Whether the slots of a request cannot be held; it then has another state. */
+  #isRefusedSlot(request: SharedRequest): boolean {
+    const failure = request.slot?.failure;
+    if (failure === undefined) return false;
+    if (failure.state === 'lost') this.#outcomes.sendBack(request);
+    else if (failure.state === 'failed')
+      this.#undecided.decide(request, failure.error as StoreError);
+    else this.#outcomes.reject(request, timedOut(0, this.#label));
+    return true;
+  }
+
   /** Asks the store for requests; for none, only for a lease. */
   #ask(lane: Lane, requests: readonly SharedRequest[]): void {
-    const { weight = 1, expires = 0 } = requests[0] ?? {};
+    const [first] = requests;
+    const { weight = 1, expires = 0 } = first ?? {};
+    const slot = first && this.#slotOf(first);
     const { key } = lane;
     const { leaseTime } = this.#rates;
     const leases = weight === 1 && this.#leases.isWanted(lane);
     const count = leases ? this.#leases.size : requests.length;
-    const gate = this.#gateOf(lane);
+    const gate = this.#turns.gateOf(lane);
     gate.undecided += requests.length;
     lane.asked += requests.length;
     if (leases) lane.isLeasing = true;
     this.#undecided.attend();
-    const make = (): StartRequest => {
+    const make = (): StartTerms => {
       const left = expires - performance.now();
-      const within = left === Infinity ? -1 : Math.max(0, Math.ceil(left * 1000));
+      let within = left === Infinity ? -1 : Math.max(0, Math.ceil(left * 1000));
+      // Of several requests, those that have to wait are asked for one by one.
+      if (requests.length > 1) within = 0;
+      // Concurrency is not held for long without a start.
+      else if (slot !== undefined) within = within < 0 ? AHEAD : Math.min(within, AHEAD);
       return {
         groups: this.#rates.groupsOf(key, weight),
-        // Of several requests, those that have to wait are asked for one by one.
-        within: requests.length > 1 ? 0 : within,
+        within,
         count,
         time: leases ? leaseTime * 1000 : 0,
         look: false,
+        ...(slot === undefined ? {} : { held: slot.held }),
       };
     };
     const answered = (): readonly SharedRequest[] => {
@@ -326,21 +326,30 @@ export class SharedAdmission {
       for (const request of alive) this.#answered(request);
       return alive;
     };
-    const question = this.#decisions.ask(make, {
-      decided: (result, sentAt) => {
-        const alive = answered();
-        if (count > 1 && result.count < count) {
-          lane.singleUntil = performance.now() + Math.max(AHEAD_MS, leases ? leaseTime : 0);
-        }
-        this.#decided(lane, alive, question, result, leases ? sentAt : undefined);
-        this.#served(lane);
+    const question = this.#decisions.ask(
+      make,
+      {
+        decided: (result, sentAt) => {
+          const alive = answered();
+          if (count > 1 && result.count < count) {
+            lane.singleUntil = performance.now() + Math.max(AHEAD_MS, leases ? leaseTime : 0);
+          }
+          const [request] = alive;
+          if (slot === undefined || request === undefined) {
+            this.#decided(lane, alive, question, result, leases ? sentAt : undefined);
+          } else {
+            this.#decidedWithSlot(request, slot, question, result);
+          }
+          this.#turns.served(lane);
+        },
+        undecided: (error) => {
+          for (const request of answered()) this.#undecided.decide(request, error);
+          this.#undecideOld(gate, error);
+          this.#turns.served(lane);
+        },
       },
-      undecided: (error) => {
-        for (const request of answered()) this.#undecided.decide(request, error);
-        this.#undecideOld(gate, error);
-        this.#served(lane);
-      },
-    });
+      slot && this.slots,
+    );
     question.askers = requests.length;
     for (const request of requests) {
       request.state = 'asked';
@@ -356,17 +365,6 @@ export class SharedAdmission {
     request.lane.asked--;
   }
 
-  /** An answer has made space. */
-  #served(lane: Lane): void {
-    if (lane.waiting > 0) {
-      this.#serve(lane);
-      return;
-    }
-    this.#tidy(lane);
-    const [next] = this.#turns;
-    if (next !== undefined) this.#serve(next);
-  }
-
   /** `leasedAt`: when the store was asked for a lease. */
   #decided(
     lane: Lane,
@@ -375,7 +373,7 @@ export class SharedAdmission {
     result: StartResult,
     leasedAt: number | undefined,
   ): void {
-    const gate = this.#gateOf(lane);
+    const gate = this.#turns.gateOf(lane);
     const delay = result.delay / 1000;
     const now = performance.now();
     const started = requests.slice(0, result.count);
@@ -389,21 +387,21 @@ export class SharedAdmission {
       for (const request of started) {
         request.groups = groups;
         request.at = result.at;
-        if (delay === 0) this._begin(request);
-        else this.#time(request, now + delay);
+        // A late answer may come before the timer of an earlier request, which goes first.
+        if (delay === 0 && lane.timed.size === 0) this.#outcomes.begin(request);
+        else this.#outcomes.time(request, now + delay);
       }
     }
     const isSingle = requests.length === 1;
     for (const request of requests.slice(result.count)) {
       if (isSingle && result.delay < 0) {
-        this._reject(request, new RangeError(`${this.#label}weight is above a limit`));
+        this.#outcomes.reject(request, new RangeError(`${this.#label}weight is above a limit`));
       } else if (isSingle && now + delay > request.expires) {
         const ms = Math.max(0, Math.round(request.expires - request.since));
-        this._reject(request, timedOut(ms, this.#label));
+        this.#outcomes.reject(request, timedOut(ms, this.#label));
       } else {
         // Sent back: an earlier request waits, or its key has to wait although others do not.
-        request.state = 'queued';
-        lane.return(request);
+        this.#outcomes.sendBack(request);
         if (isSingle) {
           if (result.by > 0) lane.heldUntil = now + delay;
           else gate.until = Math.max(gate.until, now + Math.max(delay - AHEAD_MS, 1));
@@ -413,52 +411,30 @@ export class SharedAdmission {
     }
   }
 
-  /** Starts a request at a moment by `performance.now()`. */
-  #time(request: SharedRequest, moment: number): void {
+  #decidedWithSlot(
+    request: SharedRequest,
+    slot: Slot,
+    question: Question,
+    result: StartResult,
+  ): void {
     const { lane } = request;
-    request.state = 'timed';
-    lane.timed.add(request);
-    const wait = (): void => {
-      const left = moment - performance.now();
-      if (left > 0) {
-        // Timers may fire early, and not after more than their maximum.
-        request.timer = setTimeout(wait, this.#delayOf(left));
-        return;
-      }
-      // The moments of earlier requests have come too, although their timers may fire later.
-      for (const earlier of lane.timed) {
-        clearTimeout(earlier.timer);
-        lane.timed.delete(earlier);
-        this._begin(earlier);
-        if (earlier === request) break;
-      }
-      this.#tidy(lane);
-    };
-    wait();
-  }
-
-  /** Takes the moment of a request away, and gives it back. */
-  #untime(request: SharedRequest): void {
-    clearTimeout(request.timer);
-    request.lane.timed.delete(request);
-    this.#decisions.giveBack(request.groups, request.at);
-  }
-
-  _begin(request: SharedRequest): void {
-    request.state = 'over';
-    request.stop?.();
-    // Counts as active before it no longer counts as waiting, so that the limiter never appears idle.
-    const permit = this.permits.make(request.groups, request.at, request.weight);
-    this.#activity.count(-1, 0);
-    request.resolve(permit);
-  }
-
-  _reject(request: SharedRequest, reason: unknown): void {
-    request.state = 'over';
-    request.stop?.();
-    this.stats.cancelled++;
-    this.#activity.count(-1, 0);
-    request.resolve(Promise.reject(reason));
+    const { granted, delay } = result;
+    const { isHeld } = slot;
+    if (granted && !isHeld) {
+      // This process does not know yet that it holds the slots, or has lost them.
+      this.#decisions.giveBack(question.groups, result.at);
+    }
+    if (this.#isRefusedSlot(request)) return;
+    const isRefused = !granted && (delay < 0 || delay > (isHeld ? 0 : AHEAD));
+    if (isRefused || (granted && isHeld)) {
+      const count = granted ? 1 : 0;
+      this.#decided(lane, [request], question, { ...result, count }, undefined);
+    } else if (isHeld || slot.isFresh) {
+      this.#ask(lane, [request]);
+    } else {
+      request.state = 'slotted';
+      lane.slotted.add(request);
+    }
   }
 
   #cancel(request: SharedRequest, reason: unknown): void {
@@ -476,21 +452,21 @@ export class SharedAdmission {
         if (request.weight === 1) lane.isLeasing = false;
       }
     } else if (state === 'timed') {
-      this.#untime(request);
+      this.#outcomes.untime(request);
       // The next request may have an earlier moment now.
-      this.#gateOf(lane).until = 0;
+      this.#turns.gateOf(lane).until = 0;
     }
     this.#undecided.withdraw(request);
-    this._reject(request, reason);
-    this.#served(lane);
+    this.#outcomes.reject(request, reason);
+    this.#turns.served(lane);
   }
 
   /** Decides about the requests that have waited for as long as the store may take, because it is away. */
   #undecideOld(gate: Gate, error: StoreError): void {
     const now = performance.now();
     if (gate.until > now) return;
-    for (const lane of this.#lanes.values()) {
-      if (this.#gateOf(lane) !== gate || lane.heldUntil > now) continue;
+    for (const lane of this.#turns.lanes) {
+      if (this.#turns.gateOf(lane) !== gate || lane.heldUntil > now) continue;
       for (const request of [...lane]) {
         if (request.since + this.#terms.deadline > now) break;
         lane.delete(request);
@@ -502,17 +478,14 @@ export class SharedAdmission {
   // --- leases ---
 
   /** Starts the waiting requests for which the lease is enough. */
-  #serveLeased(lane: Lane): void {
+  _serveHere(lane: Lane): void {
     while (lane.lease !== undefined) {
       const request = lane.front;
       if (request === undefined || request.weight !== 1) return;
       const permit = this.#leases.take(lane);
       if (permit === undefined) return;
       lane.delete(request);
-      request.state = 'over';
-      request.stop?.();
-      this.#activity.count(-1, 0);
-      request.resolve(permit);
+      this.#outcomes.begin(request, permit);
     }
   }
 
@@ -521,7 +494,7 @@ export class SharedAdmission {
   }
 
   _ended(lane: Lane): void {
-    if (lane.waiting > 0) this.#serve(lane);
-    else this.#tidy(lane);
+    if (lane.waiting > 0) this.#turns.serve(lane);
+    else this.#turns.tidy(lane);
   }
 }

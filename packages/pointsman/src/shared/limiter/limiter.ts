@@ -1,18 +1,15 @@
 /** The public class of the shared limiter. `admission.ts` asks the store, and starts what it admits. */
 
-import { asyncDispose } from '../../sync/dispose.js';
-import { ClosedError, checkFunction, detached, invalid } from '../../sync/errors.js';
+import { checkFunction, detached, invalid } from '../../sync/errors.js';
 import type { LimiterLimits, LimiterStats } from '../../sync/limiter/options.js';
 import type { Rate } from '../../sync/limiter/rates.js';
 import type { Weight } from '../../sync/limiter/rules.js';
 import { type RunContext, runWith } from '../../sync/limiter/run.js';
-import { checkWaitOptions, type WaitOptions } from '../../sync/options.js';
-import { giveUpOn } from '../../sync/wait/give-up.js';
-import { StoreError } from '../errors.js';
-import { Activity } from '../metrics.js';
-import { type BaseStore, checkStore, type Store } from '../store.js';
+import { labelOf, StoreError } from '../errors.js';
+import { SharedLifecycle } from '../lifecycle.js';
+import { checkStore, type Store } from '../store.js';
 import { SharedAdmission } from './admission.js';
-import { type CheckResult, checkResultOf } from './check.js';
+import { type CheckResult, checkResultOf, undecidedResultOf } from './check.js';
 import { SharedRates } from './limits.js';
 import {
   checkRequest,
@@ -31,13 +28,12 @@ import {
   type WhenUnavailable,
 } from './options.js';
 import type { SharedPermit } from './permit.js';
-import { Slots } from './slots.js';
 
 /** Counters since the limiter was created, of this process. */
 export interface SharedLimiterStats extends LimiterStats {
   /** Requests that the store has not decided in time, or refused because it cannot be used. */
   readonly undecided: number;
-  /** Batches sent to the store. */
+  /** Batches sent to the store, including heartbeats. */
   readonly batches: number;
 }
 
@@ -71,19 +67,11 @@ export interface SharedLimiterStats extends LimiterStats {
  * client.disconnect();
  * ```
  */
-export class SharedLimiter {
+export class SharedLimiter extends SharedLifecycle {
   readonly name: string;
-  readonly #label: string;
-  readonly #store: BaseStore;
   readonly #rates: SharedRates;
   readonly #whenUnavailable: WhenUnavailable;
-  readonly #activity = new Activity();
   readonly #admission: SharedAdmission;
-  readonly #slots: Slots;
-  #isOpen = false;
-  #refusal: { readonly reason: unknown } | undefined;
-  #closing: Promise<void> | undefined;
-  #ending: Promise<void> | undefined;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
@@ -93,13 +81,11 @@ export class SharedLimiter {
     checkStore(store);
     checkText('name', name);
     const { limits, ...terms } = readSharedOptions(options);
+    super(store, 'limiter', labelOf(name));
     this.name = name;
-    this.#label = `${name}: `;
-    this.#store = store;
-    this.#rates = new SharedRates(name, this.#label, limits);
+    this.#rates = new SharedRates(name, this._label, limits);
     this.#whenUnavailable = terms.whenUnavailable;
-    this.#admission = new SharedAdmission(store, this.#label, this.#rates, terms, this.#activity);
-    this.#slots = new Slots(store, this.#rates);
+    this.#admission = new SharedAdmission(store, this._label, this.#rates, terms, this._activity);
   }
 
   /** The maximum total weight of the running requests of all processes. {@link setLimits} changes it. */
@@ -118,14 +104,9 @@ export class SharedLimiter {
     return { concurrency, rate: this.#rates.perKey.map((rate) => ({ ...rate })) };
   }
 
-  /** The number of requests of this process that have not started. */
-  get waiting(): number {
-    return this.#activity.waiting;
-  }
-
   /** The number of permits of this process that have not been released. */
   get running(): number {
-    return this.#activity.held;
+    return this._activity.held;
   }
 
   /** Whether no request of this process runs or waits. */
@@ -134,12 +115,8 @@ export class SharedLimiter {
   }
 
   get stats(): SharedLimiterStats {
-    return { ...this.#admission.stats };
-  }
-
-  /** Whether {@link close} or {@link shutdown} has been called. */
-  get closed(): boolean {
-    return this.#refusal !== undefined;
+    const { stats, slots } = this.#admission;
+    return { ...stats, batches: stats.batches + slots._metrics.batches };
   }
 
   /**
@@ -160,25 +137,10 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 }: TrySharedOptions = Object(options);
     this.#check(options, tryNames, weight);
-    if (weight === 1 && !this.#rates.isConcurrent) {
-      const leased = this.#admission.startLeased(key);
-      if (leased !== undefined) return leased;
-    }
-    const slots = await this.#take(key, weight, {}, false);
-    if (slots === undefined) return undefined;
-    if (slots instanceof StoreError) return this.#tryUndecided(slots, key, weight);
-    const { decision, groups, index } = await this.#admission.decide(key, weight, false);
-    let permit: SharedPermit | undefined;
-    try {
-      if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
-      else if (index < decision.count)
-        permit = this.#admission.permits.make(groups, decision.at, weight);
-    } finally {
-      this.#activity.count(-1, 0);
-      if (permit === undefined) slots();
-    }
-    permit?._onRelease(slots);
-    return permit;
+    const leased = this.#leased(key, weight);
+    if (leased !== undefined) return leased;
+    const permit = await this.#admission.tryStart(key, weight);
+    return permit instanceof StoreError ? this.#tryUndecided(permit, key, weight) : permit;
   }
 
   /**
@@ -192,7 +154,7 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('run');
     checkFunction('fn', fn);
     const permit = await this.#acquire(options, runNames);
-    return runWith(permit as never, fn as never, options, this.#label, this.#admission.stats);
+    return runWith(permit as never, fn as never, options, this._label, this.#admission.stats);
   }
 
   /**
@@ -209,25 +171,12 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('check');
     const look = weight === 0;
     this.#check({ ...rest, key }, tryNames, look ? 1 : weight);
-    if (this.#rates.all.length + this.#rates.perKey.length === 0) {
-      throw new TypeError('check needs a limiter with a rate');
-    }
+    if (!this.#rates.hasRates) throw new TypeError('check needs a limiter with a rate');
     const wanted = look ? 1 : weight;
-    const { decision, groups, index } = await this.#admission.decide(key, wanted, look);
+    const { decision, groups, index } = await this.#admission.ask(key, wanted, look);
     if (decision instanceof StoreError) {
-      let allowed: boolean;
-      if (look && this.#whenUnavailable === 'share') {
-        allowed = await this.#admission.fallback.couldStart(key);
-      } else {
-        const permit = this.#tryUndecided(decision, key, wanted);
-        permit?.release();
-        allowed = permit !== undefined;
-      }
-      const [first] = [...this.#rates.all, ...this.#rates.perKey];
-      const { limit = 0, per = 0, burst = limit } = first ?? {};
-      const wait = per / Math.max(1, limit);
-      const retryAfter = allowed ? 0 : wait;
-      return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
+      const allowed = await this.#checkUndecided(decision, key, wanted, look);
+      return undecidedResultOf([...this.#rates.all, ...this.#rates.perKey], allowed);
     }
     const whole = this.#rates.nameOf(undefined, true);
     const result = checkResultOf(groups, decision, look ? 0 : index, wanted, whole);
@@ -294,45 +243,6 @@ export class SharedLimiter {
     this.#admission.changed();
   }
 
-  /**
-   * Resolves when no request of this process runs or waits. Rejects with a `TimeoutError` that says how many do, or with
-   * the signal's reason.
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof SharedLimiter)) throw detached('drain');
-    await this.#activity.drain(options, this.#label);
-  }
-
-  /**
-   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves those that wait, and closes when the last
-   * permit is released. `timeout` and `signal` bound only this wait; the limiter then stays closed to new requests.
-   */
-  async shutdown(options: WaitOptions = {}): Promise<void> {
-    if (!(this instanceof SharedLimiter)) throw detached('shutdown');
-    checkWaitOptions(options);
-    this.#refusal ??= { reason: this.#closedError() };
-    this.#ending ??= this.#activity.drain().then(() => this.#close(this.#refusal?.reason));
-    await this.#activity.drain(options, this.#label);
-    await this.#ending;
-  }
-
-  /**
-   * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
-   * `ClosedError`. Returns unused starts. Permits stay valid until they are released. A second call returns the
-   * promise of the first.
-   */
-  close(reason?: unknown): Promise<void> {
-    if (!(this instanceof SharedLimiter)) return Promise.reject(detached('close'));
-    const given = reason === undefined ? this.#closedError() : reason;
-    this.#refusal ??= { reason: given };
-    return this.#close(given);
-  }
-
-  /** Calls {@link shutdown} without options, for `await using`. */
-  [asyncDispose](): Promise<void> {
-    return this.shutdown();
-  }
-
   /** Not an async function, which would be slower where a lease grants the permit. */
   #acquire(
     options: SharedRunOptions,
@@ -343,78 +253,17 @@ export class SharedLimiter {
       const weight = weigh(Object(options));
       this.#check(options, names, weight);
       const { key } = options;
-      const { isConcurrent } = this.#rates;
-      const leased = weight === 1 && !isConcurrent ? this.#admission.startLeased(key) : undefined;
+      const leased = this.#leased(key, weight);
       if (leased !== undefined) return Promise.resolve(leased);
-      // Here, because a request for concurrency waits before it comes to the admission.
-      this.#admission.refuseIfFull();
-      if (isConcurrent) return this.#acquireSlots(options, weight);
       return this.#admission.acquire(key, weight, options);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  async #acquireSlots(options: SharedRunOptions, weight: Weight): Promise<SharedPermit> {
-    const { key, signal, timeout = Infinity } = options;
-    const expires = performance.now() + timeout;
-    const slots = await this.#take(key, weight, { signal, timeout }, true);
-    if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);
-    const release = slots as () => void;
-    try {
-      if (this.#closing !== undefined) {
-        this.#activity.count(-1, 0);
-        throw this.#refusal?.reason;
-      }
-      const left = Math.max(0, expires - performance.now());
-      const granted = this.#admission.acquire(key, weight, { signal, timeout: left });
-      // Counts as waiting in the admission by now, so the limiter never appears idle.
-      this.#activity.count(-1, 0);
-      const permit = await granted;
-      permit._onRelease(release);
-      return permit;
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  /**
-   * Takes the concurrency of a request. Resolves to an error if the store does not answer, to undefined if nothing is free
-   * and `wait` is false, or to what releases it; the request then still counts as waiting.
-   */
-  async #take(
-    key: string | undefined,
-    weight: Weight,
-    { signal, timeout }: WaitOptions,
-    wait: boolean,
-  ): Promise<(() => void) | StoreError | undefined> {
-    this.#activity.count(1, 0);
-    if (!this.#rates.isConcurrent) return () => {};
-    const controller = new AbortController();
-    const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
-    let isOver = false;
-    // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
-    this.#admission.decide(undefined, 1, true).then(
-      ({ decision }) => {
-        if (decision instanceof StoreError && !isOver) controller.abort(decision);
-      },
-      // Closing ends the wait for the concurrency, too.
-      () => {},
-    );
-    try {
-      const given = { signal: controller.signal, timeout };
-      const release = await this.#slots.take(key, weight, given, wait);
-      if (release === undefined) this.#activity.count(-1, 0);
-      return release;
-    } catch (error) {
-      this.#activity.count(-1, 0);
-      if (error instanceof StoreError) return error;
-      throw error;
-    } finally {
-      isOver = true;
-      stop();
-    }
+  /** Returns a permit of which a lease has a start. With a concurrency, a start takes a trip anyway. */
+  #leased(key: string | undefined, weight: Weight): SharedPermit | undefined {
+    return weight === 1 && !this.#rates.isConcurrent ? this.#admission.startLeased(key) : undefined;
   }
 
   #check(options: SharedRunOptions, names: readonly string[], weight: Weight): void {
@@ -424,66 +273,43 @@ export class SharedLimiter {
     this.#open();
   }
 
-  /** Applies `whenUnavailable` to a request that the store has not decided. */
-  async #undecided(
+  /** Applies `whenUnavailable` to a request that does not wait, and that the store has not decided. */
+  async #tryUndecided(
     error: StoreError,
     key: string | undefined,
     weight: Weight,
-    { signal, timeout }: WaitOptions,
-  ): Promise<SharedPermit> {
+  ): Promise<SharedPermit | undefined> {
+    const { fallback, permits } = this.#admission;
     if (this.#whenUnavailable === 'refuse') throw error;
-    const { fallback } = this.#admission;
-    let release = (): void => {};
-    if (this.#whenUnavailable === 'share') {
-      this.#activity.count(1, 0);
-      try {
-        release = await fallback.start(key, weight, { signal, timeout });
-      } finally {
-        this.#activity.count(-1, 0);
-      }
+    const isLocal = this.#whenUnavailable === 'share';
+    const local = isLocal ? await fallback.tryStart(key, weight) : undefined;
+    if (isLocal && local === undefined) return undefined;
+    return permits.make({ groups: [], at: [], weight, local });
+  }
+
+  async #checkUndecided(
+    error: StoreError,
+    key: string | undefined,
+    weight: Weight,
+    look: boolean,
+  ): Promise<boolean> {
+    if (!look || this.#whenUnavailable === 'refuse') {
+      const permit = await this.#tryUndecided(error, key, weight);
+      permit?.release();
+      return permit !== undefined;
     }
-    const permit = this.#admission.permits.make([], [], weight);
-    permit._onRelease(release);
-    return permit;
-  }
-
-  /** The same for a request that does not wait. */
-  #tryUndecided(
-    error: StoreError,
-    key: string | undefined,
-    weight: Weight,
-  ): SharedPermit | undefined {
-    if (this.#whenUnavailable === 'refuse') throw error;
-    let release: (() => void) | undefined = () => {};
-    if (this.#whenUnavailable === 'share') release = this.#admission.fallback.tryStart(key, weight);
-    if (release === undefined) return undefined;
-    const permit = this.#admission.permits.make([], [], weight);
-    permit._onRelease(release);
-    return permit;
-  }
-
-  #closedError(): ClosedError {
-    return new ClosedError(`${this.#label}the limiter is closed`);
+    return this.#whenUnavailable === 'allow' || this.#admission.fallback.couldStart(key);
   }
 
   /** Throws if the limiter or its store is closed. */
   #open(): void {
-    if (this.#refusal !== undefined) throw this.#refusal.reason;
-    this.#store.refuseIfClosed();
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    this.#store.add(this);
+    this._refuseIfClosed();
+    this._store.add(this);
   }
 
-  #close(reason: unknown): Promise<void> {
+  /** @internal */
+  async _end(reason: unknown): Promise<void> {
     this.#admission.rejectAll(reason);
-    this.#closing ??= this.#end(reason);
-    return this.#closing;
-  }
-
-  async #end(reason: unknown): Promise<void> {
-    await this.#slots.close(reason);
     await this.#admission.close(reason);
-    this.#store.delete(this);
   }
 }

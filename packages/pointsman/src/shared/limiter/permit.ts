@@ -7,7 +7,7 @@ import type { StartGroup } from '../protocol/starts.js';
 
 /** What grants permits. */
 interface Issuer {
-  released(): void;
+  released(start: Start): void;
   settle(start: Start, actual: Weight): void;
 }
 
@@ -16,6 +16,10 @@ export interface Start {
   readonly groups: readonly StartGroup[];
   readonly at: readonly number[];
   weight: Weight;
+  /** Its concurrency. */
+  readonly slot?: { leave(): void } | undefined;
+  /** What it took of this process's share of the limits, because the store did not decide. */
+  readonly local?: { release: () => void; settle(actual: Weight): void } | undefined;
 }
 
 /**
@@ -24,26 +28,19 @@ export interface Start {
  * only with time.
  */
 export class SharedPermit {
-  #issuer: Issuer | undefined;
-  readonly #granter: Issuer;
+  readonly #issuer: Issuer;
   readonly #start: Start;
-  #onRelease: (() => void) | undefined;
+  #released = false;
 
   /** @internal */
   constructor(issuer: Issuer, start: Start) {
     this.#issuer = issuer;
-    this.#granter = issuer;
     this.#start = start;
-  }
-
-  /** Calls a function when the permit is released. */
-  _onRelease(release: () => void): void {
-    this.#onRelease = release;
   }
 
   /** Whether {@link release} has been called. */
   get released(): boolean {
-    return this.#issuer === undefined;
+    return this.#released;
   }
 
   /** Tells that the work has ended; a second call does nothing. It is bound, so it can be a callback. */
@@ -58,11 +55,9 @@ export class SharedPermit {
 
   /** @internal */
   _giveBack(): void {
-    const issuer = this.#issuer;
-    if (issuer === undefined) return;
-    this.#issuer = undefined;
-    this.#onRelease?.();
-    issuer.released();
+    if (this.#released) return;
+    this.#released = true;
+    this.#issuer.released(this.#start);
   }
 
   /**
@@ -74,6 +69,6 @@ export class SharedPermit {
    */
   settle(actual: Weight): void {
     if (!(this instanceof SharedPermit)) throw detached('settle');
-    this.#granter.settle(this.#start, actual);
+    this.#issuer.settle(this.#start, actual);
   }
 }
