@@ -14,7 +14,7 @@ vi.mock('../../redis/handlers/script.js', async () => {
 });
 
 /** The number of runs. */
-const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 1_500) / 10;
+const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 1_500) / 30;
 const hour = 3_600_000;
 const limit = 60;
 
