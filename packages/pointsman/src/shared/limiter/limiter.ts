@@ -1,7 +1,7 @@
 /** The public class of the shared limiter. `admission.ts` asks the store, and starts what it admits. */
 
 import { checkFunction, detached, invalid } from '../../sync/errors.js';
-import type { LimiterLimits, LimiterStats } from '../../sync/limiter/options.js';
+import type { LimiterLimits } from '../../sync/limiter/options.js';
 import type { Rate } from '../../sync/limiter/rates.js';
 import type { Weight } from '../../sync/limiter/rules.js';
 import { type RunContext, runWith } from '../../sync/limiter/run.js';
@@ -19,6 +19,7 @@ import {
   reserveNames,
   runNames,
   type SharedLimiterOptions,
+  type SharedLimiterStats,
   type SharedReserveOptions,
   type SharedRunOptions,
   type SharedStartOptions,
@@ -29,14 +30,6 @@ import {
 } from './options.js';
 import type { SharedPermit } from './permit.js';
 
-/** Counters since the limiter was created, of this process. */
-export interface SharedLimiterStats extends LimiterStats {
-  /** Requests that the store has not decided in time, or refused because it cannot be used. */
-  readonly undecided: number;
-  /** Batches sent to the store, including heartbeats. */
-  readonly batches: number;
-}
-
 /**
  * Limits the rate of starts and the concurrency, for all processes together and for each key. Limiters with the same
  * name in the same namespace are one limiter; give all of them the same limits.
@@ -44,9 +37,11 @@ export interface SharedLimiterStats extends LimiterStats {
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds contains more than 100 starts, by
  *   the store's clock; the clocks of the processes do not matter. With `burst` it is a token bucket.
  * - **A refusal uses up nothing**, nor does a request that gives up.
- * - **One round trip.** The store replies with the start time of a request. With `lease`, most requests need none.
+ * - **One round trip.** The store replies with the start time of a request, and takes its concurrency in the same step.
+ *   With a concurrency of all requests and one of each key, it is two. With `lease`, most requests need none.
  * - **Fair turns.** FIFO within a key in one process; keys take turns; requests of several processes are served in
- *   the order in which the store received them.
+ *   the order in which the store received them. With a concurrency, a request that the rates hold back for more than 50
+ *   ms holds no concurrency meanwhile, and asks again: such requests of several processes have no order among them.
  * - **Concurrency** is held by a session. What a process that dies or is suspended holds is free when its lease has
  *   ended, after the store's `ttl`.
  * - **A decision in time.** If the store is slow or unreachable, `whenUnavailable` decides at the `deadline`.
@@ -68,6 +63,7 @@ export interface SharedLimiterStats extends LimiterStats {
  * ```
  */
 export class SharedLimiter extends SharedLifecycle {
+  /** The name, also the prefix of error messages. */
   readonly name: string;
   readonly #rates: SharedRates;
   readonly #whenUnavailable: WhenUnavailable;
@@ -75,6 +71,8 @@ export class SharedLimiter extends SharedLifecycle {
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
+   * @param name The name of the limiter in the namespace of the store: a non-empty, well-formed string of at most 1000
+   * characters.
    * @throws {TypeError | RangeError} if an argument is invalid.
    */
   constructor(store: Store, name: string, options: SharedLimiterOptions) {
@@ -114,25 +112,67 @@ export class SharedLimiter extends SharedLifecycle {
     return this.waiting + this.running === 0;
   }
 
+  /** Counters of this process, read at once. */
   get stats(): SharedLimiterStats {
     const { stats, slots } = this.#admission;
     return { ...stats, batches: stats.batches + slots._metrics.batches };
   }
 
   /**
-   * Waits until the request may start, and resolves to a permit. If the store says that this takes longer than
-   * `timeout`, rejects at once.
+   * Waits until the request may start, and resolves to a permit, which the caller releases. FIFO within its key.
    *
-   * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close}, with a `QueueFullError`,
-   * with a {@link StoreError} if the store does not decide and `whenUnavailable` is `refuse`, or with a `RangeError` or
-   * `TypeError` for bad options. A rejected request uses up nothing.
+   * `signal` and `timeout`, in milliseconds, end the wait at every moment: in the queue of this process, while the store
+   * decides, in the store's queue for concurrency, and until the start time. The request then keeps nothing: a start or
+   * concurrency that was granted meanwhile is returned. If the store says that the rates take longer than `timeout`,
+   * rejects at once. With `timeout: 0` it starts now or rejects.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close}, with a `QueueFullError` if
+   * `maxWaiting` requests wait, with a {@link StoreError} if the store does not decide and `whenUnavailable` is `refuse`,
+   * or with a `RangeError` or `TypeError` for bad options. A rejected request uses up nothing, unless the connection was
+   * lost before the reply: then its start may count until the window has passed.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const rate = { limit: 100, per: 60_000 };
+   * const api = new SharedLimiter(redis(client), 'acquire', { rate, concurrency: 8 });
+   * {
+   *   using permit = await api.acquire({ key: 'tenant', timeout: 1_000 });
+   *   console.log(permit.released, api.running); // false 1
+   * }
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   acquire(options: SharedStartOptions = {}): Promise<SharedPermit> {
     if (!(this instanceof SharedLimiter)) return Promise.reject(detached('acquire'));
     return this.#acquire(options, startNames);
   }
 
-  /** Resolves to a permit if the request can start at once, otherwise to `undefined`. Rejects like {@link acquire}. */
+  /**
+   * Resolves to a permit if the store can start the request at once, otherwise to `undefined`. Does not wait for requests
+   * of this process, but does not take what the store has given to waiting requests. Rejects like {@link acquire}.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const store = redis(client);
+   * const once = new SharedLimiter(store, 'tryAcquire', { rate: { limit: 1, per: 60_000 } });
+   * const first = await once.tryAcquire();
+   * console.log(first?.released, await once.tryAcquire()); // false undefined
+   * first?.release();
+   * await once.close();
+   * client.disconnect();
+   * ```
+   */
   async tryAcquire(options: TrySharedOptions = {}): Promise<SharedPermit | undefined> {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 }: TrySharedOptions = Object(options);
@@ -144,8 +184,27 @@ export class SharedLimiter extends SharedLifecycle {
   }
 
   /**
-   * Calls `fn` when the request may start. `drain` and `shutdown` wait until its result has settled. Resolves or rejects
-   * as `fn` does. `timeout` bounds the wait for the start, and `runTimeout` the work, as for a `Limiter`.
+   * Calls `fn` when the request may start, and releases the permit when its result has settled. `drain` and `shutdown` wait
+   * for that. Resolves or rejects as `fn` does, or rejects like {@link acquire} before it is called.
+   *
+   * `timeout` bounds the wait for the start, and `runTimeout` the work, in milliseconds: when it elapses, the signal in the
+   * second argument of `fn` aborts, `run` rejects with the same `TimeoutError`, and the permit is released although `fn` may
+   * continue. That signal also aborts with `signal`; `run` then still waits for `fn`.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const api = new SharedLimiter(redis(client), 'run', { concurrency: 2 });
+   * const work = async (n: number) => n * n;
+   * const all = [1, 2, 3].map((n) => api.run(() => work(n), { runTimeout: 5_000 }));
+   * console.log(await Promise.all(all)); // [ 1, 4, 9 ]
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async run<T>(
     fn: (permit: SharedPermit, context: RunContext) => T | PromiseLike<T>,
@@ -161,8 +220,28 @@ export class SharedLimiter extends SharedLifecycle {
    * Decides at once whether a request of a key may start, and uses up its weight if so: for a server that answers or
    * refuses. With the weight 0 it uses up nothing: `allowed` says whether a request of weight 1 could start.
    *
-   * Applies only the rates, of which the limiter needs at least one: it grants no permit to release. Rejects like
-   * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no `rates`.
+   * The limiter needs at least one rate. `allowed` is false while the concurrency has no space for the weight or a request
+   * waits for it, although the rates may have something left; `retryAfter` is then 1000, because nothing tells when it is
+   * free. There is no permit to release, so a check occupies no concurrency, and admitted requests are not counted while
+   * they run: use {@link tryAcquire} to limit them. Times are milliseconds. Rejects like {@link acquire}; nothing cancels
+   * it but {@link close}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no
+   * `rates`.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const perKey = { rate: { limit: 2, per: 60_000 } };
+   * const api = new SharedLimiter(redis(client), 'check', { perKey });
+   * const { allowed, remaining } = await api.check('user');
+   * console.log(allowed, remaining); // true 1
+   * console.log((await api.check('user', { weight: 2 })).allowed); // false
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async check(
     key?: string,
@@ -189,7 +268,8 @@ export class SharedLimiter extends SharedLifecycle {
 
   /**
    * Waits until a request of the estimated weight may start, for example the tokens of a language model, and resolves to
-   * a permit. Call {@link SharedPermit.settle} with the actual weight.
+   * a permit. Call {@link SharedPermit.settle} with the actual weight. Waits, is cancelled and rejects like
+   * {@link acquire}.
    *
    * @example
    * ```ts
@@ -215,9 +295,26 @@ export class SharedLimiter extends SharedLifecycle {
 
   /**
    * Delays all starts, or those of this key, for `ms` milliseconds, in all processes: for a server that answers with
-   * `Retry-After`. Requests that already wait in another process keep the start times that the store has given them.
+   * `Retry-After`. Requests that already wait in another process keep the start times that the store has given them, and
+   * the starts that another process has leased stay valid until its lease ends, at most 1 second and 1/128 of the window.
    *
-   * Resolves when the store has replied; rejects with a {@link StoreError} if it does not by the `deadline`.
+   * Resolves when the store has replied; rejects with a {@link StoreError} if it does not by the `deadline`, with the reason
+   * of {@link close}, or with a `RangeError` or `TypeError` for bad arguments.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const api = new SharedLimiter(redis(client), 'penalize', { rate: { limit: 9, per: 1_000 } });
+   * await api.penalize(30_000, 'tenant');
+   * console.log(await api.tryAcquire({ key: 'tenant' })); // undefined
+   * console.log((await api.tryAcquire({ key: 'other' }))?.released); // false
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async penalize(ms: number, key?: string): Promise<void> {
     if (!(this instanceof SharedLimiter)) throw detached('penalize');
@@ -230,7 +327,8 @@ export class SharedLimiter extends SharedLifecycle {
   }
 
   /**
-   * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes.
+   * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes. Requests that
+   * wait are decided by the new limits; what runs keeps running.
    *
    * Earlier starts count for the new limits: a rate of the same name and kind keeps them, and assumes the worst if a
    * longer `per` reaches further back. A new rate counts as used up if the store remembers any start of the limiter.

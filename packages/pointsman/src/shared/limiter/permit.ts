@@ -24,8 +24,8 @@ export interface Start {
 
 /**
  * A request that has started, as {@link SharedLimiter.acquire} grants it. Release it when the work has ended, by
- * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. What it used of the rates comes back
- * only with time.
+ * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free; what it
+ * used of the rates comes back only with time. After {@link SharedLimiter.close} a permit no longer holds concurrency.
  */
 export class SharedPermit {
   readonly #issuer: Issuer;
@@ -43,7 +43,10 @@ export class SharedPermit {
     return this.#released;
   }
 
-  /** Tells that the work has ended; a second call does nothing. It is bound, so it can be a callback. */
+  /**
+   * Tells that the work has ended, and frees its concurrency. Never throws; a second call does nothing. It is bound, so it
+   * can be a callback.
+   */
   get release(): () => void {
     return () => this._giveBack();
   }
@@ -63,7 +66,8 @@ export class SharedPermit {
   /**
    * Corrects the weight of this start, for example when a language model has told how many tokens a request took. What
    * was reserved too much comes back at once. What was reserved too little counts from now on, even beyond the limit; the
-   * next requests wait for it. A further call corrects the earlier one.
+   * next requests wait for it. A further call corrects the earlier one, also after the release. Changes only the rates, not
+   * the concurrency. Sent to the store without waiting; after `close` it has no effect.
    *
    * @throws {RangeError | TypeError} unless `actual` is a weight: an integer from 0 on, or a record of them by name.
    */
