@@ -21,7 +21,7 @@ import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
 const sizeBudget = 232_600;
-const filesBudget = 138;
+const filesBudget = 142;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = join(here, '../..');
