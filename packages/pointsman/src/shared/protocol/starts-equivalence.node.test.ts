@@ -7,6 +7,7 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { soon } from '../../../tests/redis/scene.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from '../../redis/connection/clients.js';
 import type { CommandConnection } from '../../redis/connection/connection.js';
@@ -43,7 +44,7 @@ beforeAll(async () => {
   server = await startServer();
   // A server that has just started may have lost its data, so its first locks would wait for a lease.
   const info = async () => String(await server.command('INFO', 'server'));
-  await vi.waitFor(async () => expect(await info()).toMatch(/^uptime_in_seconds:[1-9]/m));
+  await vi.waitFor(async () => expect(await info()).toMatch(/^uptime_in_seconds:[1-9]/m), soon);
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
 }, 20_000);
