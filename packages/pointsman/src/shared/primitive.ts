@@ -71,7 +71,7 @@ export abstract class SharedPrimitive extends SharedLifecycle {
       const { signal, timeout, maxHold } = options;
       if (signal?.aborted) throw signal.reason;
       this._refuseIfClosed();
-      const queue = this._open();
+      const queue = this._queue();
       this._enter(queue, keys, { signal, timeout }, { wait, maxHold, share }, resolve);
     });
   }
@@ -119,6 +119,11 @@ export abstract class SharedPrimitive extends SharedLifecycle {
       this.#strict = new StrictQueue(session);
     }
     return this.#strict;
+  }
+
+  /** @internal The queue of {@link _request}. */
+  protected _queue(): Queue {
+    return this._open();
   }
 
   /** @internal The requests that the store may not know. */
