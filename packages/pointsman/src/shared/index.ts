@@ -32,6 +32,7 @@ export type {
   LockKeysOptions,
   SharedMutexOptions,
   SharedOptions,
+  SharedSemaphoreOptions,
   StoreOptions,
   TryAcquireKeysOptions,
   TryLockKeysOptions,

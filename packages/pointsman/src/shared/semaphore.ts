@@ -11,8 +11,8 @@ import {
   type AcquireKeysOptions,
   checkMaxHold,
   readKeys,
-  readSharedOptions,
-  type SharedOptions,
+  readMutexOptions,
+  type SharedSemaphoreOptions,
   type TryAcquireKeysOptions,
 } from './options.js';
 import { SharedPrimitive } from './primitive.js';
@@ -31,7 +31,7 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
  *   lease has ended, and a second release does nothing, so the limit neither shrinks nor grows.
  * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
  * - **FIFO.** Requests are served in the order in which the store received them, so a small request never overtakes an
- *   earlier large one. A process may hand a permit over among its own tasks first, for at most 5 ms.
+ *   earlier large one. In the mode `local` a process may hand a permit over among its own tasks first, for at most 5 ms.
  * - **One space of keys.** The holder of a key of a {@link SharedMutex} excludes all permits of that key.
  *
  * The store reads all holders of a key with each request for it, so use it for up to a few hundred holders of one key.
@@ -58,6 +58,7 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
 export class SharedSemaphore extends SharedPrimitive {
   /** The number of permits of each key, unless {@link setLimit} has changed it. */
   readonly limit: number;
+  readonly #mode: 'local' | 'strict';
   #permits: PermitQueue | undefined;
   /** The highest limit of a key that this process knows. */
   #highest: number;
@@ -67,11 +68,12 @@ export class SharedSemaphore extends SharedPrimitive {
    * @param limit The number of permits of each key: an integer from 1 on. Use the same limit in all processes.
    * @throws {TypeError | RangeError} if an argument is invalid.
    */
-  constructor(store: Store, limit: number, options: SharedOptions = {}) {
-    const name = readSharedOptions(options);
+  constructor(store: Store, limit: number, options: SharedSemaphoreOptions = {}) {
+    const { mode, name } = readMutexOptions(options);
     checkInteger('limit', limit, 1, MAX_LIMIT);
     super(store, 'semaphore', name);
     this.limit = limit;
+    this.#mode = mode;
     this.#highest = limit;
   }
 
@@ -134,12 +136,13 @@ export class SharedSemaphore extends SharedPrimitive {
   }
   /** @internal */
   protected override _queue(): Queue {
+    if (this.#mode === 'strict') return super._queue();
     this.#permits ??= new PermitQueue(this._open().session);
     return this.#permits;
   }
 
   /** @internal */
   override get _queues(): readonly Queue[] {
-    return this.#permits === undefined ? [] : [this.#permits];
+    return this.#permits === undefined ? super._queues : [this.#permits];
   }
 }
