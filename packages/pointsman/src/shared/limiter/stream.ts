@@ -7,6 +7,7 @@
 
 import { refusalOf } from '../errors.js';
 import type { Batch, Operation, Reply } from '../protocol/protocol.js';
+import type { StartRequest } from '../protocol/starts.js';
 import {
   BatchStream,
   type PendingOperation,
@@ -18,6 +19,17 @@ import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } fro
 
 /** Minimum milliseconds without a reply after which a connection counts as half-open. */
 const MIN_PATIENCE = 1_000;
+
+/** Of several batches, the store applies one while this process encodes and decodes the others. */
+const PARTS = 4;
+/** Fewer operations in a batch cost more than that saves. */
+const MIN_OPERATIONS = 8;
+
+/** The name of the rates from which an operation takes first. */
+function limiterOf(operation: Operation | undefined): string | undefined {
+  const { groups } = operation as Partial<StartRequest>;
+  return groups?.[0]?.limiter;
+}
 
 export class StartStream implements LinkObserver, Sender {
   readonly label: string;
@@ -92,6 +104,13 @@ export class StartStream implements LinkObserver, Sender {
 
   ready(): boolean {
     return true;
+  }
+
+  sizeOf(operations: readonly Operation[]): number {
+    // Requests that share rates take turns within a batch.
+    const [first, second] = operations;
+    if (second !== undefined && limiterOf(first) === limiterOf(second)) return operations.length;
+    return Math.max(MIN_OPERATIONS, Math.ceil(operations.length / PARTS));
   }
 
   batch(operations: readonly Operation[], incarnation: number): Batch {
