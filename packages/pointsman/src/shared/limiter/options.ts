@@ -15,7 +15,7 @@ import {
   type WaitOptions,
 } from '../../sync/options.js';
 import { isTorn } from '../options.js';
-import type { StartRate } from '../protocol/starts.js';
+import type { StartRate } from '../protocol/rate-log.js';
 
 /** What a limiter does with a request about which the store has not decided in time. */
 export type WhenUnavailable = 'refuse' | 'allow' | 'share';
@@ -29,7 +29,8 @@ export interface SharedLimiterOptions extends LimiterLimits {
   readonly maxWaiting?: number | undefined;
   /**
    * The number of starts that a process takes in advance, an integer from 1 on: it then starts that many requests of
-   * weight 1 without the store. Starts that are not used soon are returned. Default 1.
+   * weight 1 without the store. Starts that are not used soon are returned. The store decides about each request of a key
+   * that has had fewer than three requests within the time of a lease, a 128th of the shortest window. Default 1.
    */
   readonly lease?: number | undefined;
   /** Maximum milliseconds that a request waits for a decision of the store, any number above 0. Default 1000. */
