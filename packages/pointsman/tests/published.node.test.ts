@@ -20,7 +20,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
-const sizeBudget = 229_000;
+const sizeBudget = 232_600;
 const filesBudget = 138;
 
 const here = fileURLToPath(new URL('..', import.meta.url));

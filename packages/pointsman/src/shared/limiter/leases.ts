@@ -47,6 +47,7 @@ export class Leases {
   isWanted(lane: Lane): boolean {
     return (
       this.size > 1 &&
+      !this.#rates.isConcurrent &&
       this.#rates.leaseTime > 1 &&
       lane.spare === undefined &&
       this.#isHot(lane) &&
@@ -85,7 +86,7 @@ export class Leases {
         continue;
       }
       lease.left--;
-      const permit = this.#permits.make(lease.groups, lease.at, 1);
+      const permit = this.#permits.make({ ...lease, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);
       }

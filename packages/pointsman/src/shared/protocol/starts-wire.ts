@@ -74,15 +74,17 @@ export function startArguments(
 ): readonly string[] {
   switch (operation.name) {
     case 'start': {
-      const quick = quickText(operation, limiters);
+      const { within, count, time, look, groups, held = [] } = operation;
+      const quick = held.length === 0 ? quickText(operation, limiters) : undefined;
       if (quick !== undefined) return [quick];
-      const { within, count, time, look, groups } = operation;
       const words = [''];
       for (const group of groups)
         if (group.rates.length > 0) words.push(groupText(group, limiters));
       const numbers = `${within} ${count} ${time} ${look ? 1 : 0} ${words.length - 1}`;
       words[0] = `start ${numbers}${othersText(groups, limiters)}`;
-      return words;
+      if (held.length === 0) return words;
+      const ids = held.map(({ id }) => id).join(' ');
+      return [`held ${ids}`, ...held.map(({ key }) => key), ...words];
     }
     case 'correct': {
       const { groups, at } = operation;
