@@ -86,7 +86,8 @@ export class Leases {
         continue;
       }
       lease.left--;
-      const permit = this.#permits.make({ ...lease, weight: 1 });
+      // Not a spread of the lease, which takes three times as long as the rest of a start.
+      const permit = this.#permits.make({ groups: lease.groups, at: lease.at, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);
       }
