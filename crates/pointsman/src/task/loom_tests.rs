@@ -355,7 +355,8 @@ fn tasks_are_found_while_the_owner_spawns_and_frees() {
             })
         };
         let (entry, handle) = make();
-        let finding = thread::spawn(bench.finder());
+        let find = bench.finder();
+        let finding = thread::spawn(|| find().shut_down());
         runner.run(entry);
         runner.run_queued();
         // Frees the slot, which the next task may take.
@@ -367,6 +368,31 @@ fn tasks_are_found_while_the_owner_spawns_and_frees() {
         assert!(handle.is_finished());
         drop((handle, runner));
         assert_eq!((drops.count(), bench.completed()), (2, 2));
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_dump_reads_tasks_that_complete_and_are_freed_meanwhile() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let (entry, handle) = bench.make(async {});
+        let first = handle.id();
+        drop(handle);
+        let find = bench.finder();
+        let reading = thread::spawn(move || {
+            let found = find();
+            found.facts().map(|facts| facts.id).collect::<Vec<_>>()
+        });
+        let runner = bench.runner();
+        runner.run(entry);
+        // May have the memory of the first.
+        let (entry, handle) = bench.make(async {});
+        let second = handle.id();
+        runner.run(entry);
+        let read = reading.join().unwrap();
+        assert!(read.iter().all(|id| [first, second].contains(id)));
+        drop((handle, runner));
         bench.close().check();
     });
 }

@@ -116,18 +116,18 @@ impl Workbench {
         unsafe { Arena::shut_down(self.arena) };
     }
 
-    /// Returns a function that finds and cancels all tasks, for another thread, to be called before `close`.
+    /// Returns a function that finds all tasks, for another thread, to be called before `close`.
     #[cfg(all(test, loom))]
-    pub(crate) fn finder(&self) -> impl FnOnce() + Send + use<> {
+    pub(crate) fn finder(&self) -> impl FnOnce() -> super::arena::FoundTasks + Send + use<> {
         struct Finder(NonNull<Arena<Arc<TestScheduler>>>);
         // SAFETY: `Arena::find` may be called on any thread.
         unsafe impl Send for Finder {}
         impl Finder {
-            fn find(&self) {
+            fn find(&self) -> super::arena::FoundTasks {
                 let mut found = super::arena::FoundTasks::default();
                 // SAFETY: the test closes the arena after it joined this thread.
                 unsafe { self.0.as_ref() }.find(&mut found);
-                found.shut_down();
+                found
             }
         }
         let finder = Finder(self.arena);
