@@ -53,7 +53,7 @@ mod implementation {
 
     /// Set in a site if the task has a name.
     const NAMED: u16 = 1 << 15;
-    /// The number of locations that are told apart. Further ones have the last number, and are not known.
+    /// The number of locations that have a number of their own. Further ones share the last, and are not known.
     const MAX_SITES: usize = NAMED as usize;
 
     pub(crate) struct Origin {
