@@ -3,6 +3,7 @@
 mod common;
 
 use std::future::{Future, pending, poll_fn};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc as std_mpsc};
 use std::task::Poll;
 use std::time::Duration;
@@ -562,12 +563,12 @@ fn the_location_is_that_of_the_caller() {
 fn dumps_of_busy_runtimes_are_consistent() {
     must_end(|| {
         let runtime = common::threads(2);
-        let is_over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let is_over = Arc::new(AtomicBool::new(false));
         let mutex = Arc::new(Mutex::new(()));
         for _ in 0..4 {
             let (is_over, mutex) = (is_over.clone(), mutex.clone());
             runtime.spawn(async move {
-                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                while !is_over.load(Relaxed) {
                     let inner = mutex.clone();
                     let child = task::spawn(async move { drop(inner.lock().await) });
                     let _guard = mutex.lock().await;
@@ -587,6 +588,83 @@ fn dumps_of_busy_runtimes_are_consistent() {
             }
             let _ = dump.to_string();
         }
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        is_over.store(true, Relaxed);
+    });
+}
+
+/// tokio-rs/tokio#8391: a dump of a current-thread runtime whose tasks wake themselves, or spawn, when they are polled.
+#[test]
+fn a_dump_of_tasks_that_wake_when_polled_polls_none() {
+    must_end(|| {
+        current_thread().block_on(async {
+            let polls = Arc::new(AtomicUsize::new(0));
+            let counted = polls.clone();
+            task::spawn(poll_fn(move |cx| {
+                counted.fetch_add(1, Relaxed);
+                cx.waker().wake_by_ref();
+                task::spawn(async {});
+                Poll::<()>::Pending
+            }));
+            settle().await;
+            let before = polls.load(Relaxed);
+            let dump = Handle::current().dump();
+            assert_eq!(polls.load(Relaxed), before);
+            let first = dump.tasks().iter().next().unwrap();
+            assert_eq!(first.state(), State::Queued);
+            assert_eq!(first.polls() as usize, before);
+        });
+    });
+}
+
+/// tokio-rs/tokio#7478: after a dump, only a part of the workers works, or none.
+#[test]
+fn all_workers_work_after_a_dump() {
+    must_end(|| {
+        const WORKERS: usize = 4;
+        let runtime = common::threads(WORKERS);
+        for _ in 0..3 {
+            let meet = Arc::new(std::sync::Barrier::new(WORKERS));
+            // Each blocks its worker until all four have begun.
+            let tasks = [(); WORKERS].map(|()| {
+                let meet = meet.clone();
+                runtime.spawn(async move { meet.wait().is_leader() })
+            });
+            let leaders = tasks.map(common::wait);
+            assert_eq!(leaders.iter().filter(|is_leader| **is_leader).count(), 1);
+            let dump = runtime.block_on(async { runtime.handle().dump().await });
+            assert!(is_healthy(&dump));
+        }
+    });
+}
+
+/// tokio-rs/tokio#6343: a dump meets tasks that are woken, aborted and completed at that moment.
+#[test]
+fn dumps_meet_tasks_that_are_woken_and_aborted() {
+    must_end(|| {
+        let runtime = common::threads(2);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (handle, until) = (runtime.handle().clone(), is_over.clone());
+        let dumps = std::thread::spawn(move || {
+            while !until.load(Relaxed) {
+                for task in handle.dump().tasks().iter() {
+                    assert_eq!(task.location().unwrap().file(), file!());
+                }
+            }
+        });
+        runtime.block_on(async {
+            for round in 0..if cfg!(miri) { 5 } else { 2_000 } {
+                let notify = Arc::new(pointsman::sync::Notify::new());
+                let notified = notify.clone();
+                let task = task::spawn(async move { notified.notified().await });
+                notify.notify_one();
+                if round % 2 == 0 {
+                    task.abort();
+                }
+                let ended = task.await;
+                assert!(ended.is_ok() || ended.unwrap_err().is_cancelled());
+            }
+        });
+        is_over.store(true, Relaxed);
+        dumps.join().unwrap();
     });
 }
