@@ -15,6 +15,8 @@
 mod config;
 mod counter;
 mod error;
+mod histogram;
+mod hooks;
 mod id;
 mod inject;
 mod random;
@@ -38,6 +40,11 @@ pub use builder::Builder;
 pub(crate) use error::shutdown_error;
 pub use error::{TryCurrentError, is_rt_shutdown_err};
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
+pub use histogram::{
+    HistogramConfiguration, HistogramScale, InvalidHistogramConfiguration, LogHistogram,
+    LogHistogramBuilder,
+};
+pub use hooks::{TaskMeta, UnhandledPanic};
 pub use id::Id;
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;

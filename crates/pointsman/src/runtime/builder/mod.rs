@@ -1,5 +1,8 @@
 //! The configuration of a runtime before it is built.
 
+mod compatibility;
+mod polls;
+mod tasks;
 mod threads;
 
 use std::env::VarError;
