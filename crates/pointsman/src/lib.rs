@@ -1,3 +1,4 @@
+#![cfg_attr(pointsman_no_diagnostics, allow(dead_code, unused_imports))]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // An internal feature: the items that need it name the public features that enable it.

@@ -198,6 +198,29 @@ fn a_panic_of_the_spawn_hook_reaches_the_spawner_and_cancels_the_task() {
 }
 
 #[test]
+fn hooks_know_where_a_task_was_spawned() {
+    let places = Arc::new(Mutex::new(Vec::new()));
+    let hook = || {
+        let places = Arc::clone(&places);
+        move |task: &TaskMeta<'_>| places.lock().unwrap().push(task.spawned_at())
+    };
+    let runtime = Builder::new_current_thread()
+        .on_task_spawn(hook())
+        .on_before_task_poll(hook())
+        .on_after_task_poll(hook())
+        .on_task_terminate(hook())
+        .build()
+        .unwrap();
+    let (task, line) = (runtime.spawn(async {}), line!());
+    runtime.block_on(task).unwrap();
+    let places = places.lock().unwrap();
+    assert_eq!(places.len(), 4);
+    for place in places.iter() {
+        assert_eq!((place.file(), place.line()), (file!(), line));
+    }
+}
+
+#[test]
 fn a_panic_of_the_terminate_hook_is_ignored() {
     let runtime = Builder::new_current_thread()
         .on_task_terminate(|_| panic!("in the hook"))

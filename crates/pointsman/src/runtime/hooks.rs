@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 
 use crate::task::id::Id;
@@ -21,6 +22,7 @@ use crate::task::raw::RawTask;
 /// ```
 pub struct TaskMeta<'a> {
     id: Id,
+    spawned_at: &'static Location<'static>,
     _borrowed: PhantomData<&'a ()>,
 }
 
@@ -28,6 +30,7 @@ impl TaskMeta<'_> {
     pub(super) fn new(task: RawTask) -> Self {
         Self {
             id: task.id(),
+            spawned_at: task.header().origin.location(),
             _borrowed: PhantomData,
         }
     }
@@ -49,12 +52,28 @@ impl TaskMeta<'_> {
     pub fn id(&self) -> Id {
         self.id
     }
+
+    /// Returns the location of the call that spawned the task. With `--cfg pointsman_no_diagnostics` it is not known.
+    ///
+    /// ```
+    /// use pointsman::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_task_spawn(|task| println!("spawned at {}", task.spawned_at()))
+    ///     .build()?;
+    /// runtime.spawn(async {});
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
 }
 
 impl fmt::Debug for TaskMeta<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskMeta")
             .field("id", &self.id)
+            .field("spawned_at", &self.spawned_at)
             .finish_non_exhaustive()
     }
 }

@@ -23,6 +23,7 @@ mod random;
 
 mod blocking;
 pub(crate) mod driver;
+pub mod dump;
 
 mod scheduler;
 

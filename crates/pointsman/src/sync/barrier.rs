@@ -7,6 +7,7 @@
 
 use crate::loom::sync::atomic::AtomicU64;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::task::activity::WaitKind;
 use crate::task::coop::cooperative;
 
 use super::Notify;
@@ -46,7 +47,7 @@ impl Barrier {
         Self {
             arrived: AtomicU64::new(0),
             size: n.max(1) as u64,
-            complete: Notify::new(),
+            complete: Notify::of_kind(WaitKind::Barrier),
         }
     }
 

@@ -51,6 +51,7 @@ impl<P: Deref<Target: HasPermits>> AllPermits<P> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `ManuallyDrop` keeps the destructor from running, so `owner` is moved out exactly once.
         let one = OnePermit(unsafe { std::ptr::read(&this.owner) });
+        one.0.permits().holder.shared();
         one.0.permits().release(this.count as usize - 1);
         one
     }

@@ -22,6 +22,7 @@ use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use super::id::Id;
+use super::origin::{KnownSites, Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
@@ -56,6 +57,7 @@ struct OwnerState {
     returned: *const Header,
     next_id: u64,
     last_id: u64,
+    sites: KnownSites,
     is_shut_down: bool,
 }
 
@@ -82,6 +84,7 @@ impl<S: Schedule> Arena<S> {
                 returned: ptr::null(),
                 next_id: 0,
                 last_id: 0,
+                sites: KnownSites::new(),
                 is_shut_down: false,
             }),
             chunks: Chunks::new(),
@@ -111,7 +114,16 @@ impl<S: Schedule> Arena<S> {
         })
     }
 
-    /// Allocates a slot for a task. `chunk` of its header is set, and its state word is vacant.
+    /// # Safety
+    /// The caller owns the arena.
+    #[inline]
+    pub(super) unsafe fn origin(&self, site: SpawnSite<'_>) -> Origin {
+        // SAFETY: only the owner uses `local`, and the caller owns the arena.
+        self.local
+            .with_mut(|local| Origin::new(site, unsafe { &mut (*local).sites }))
+    }
+
+    /// Allocates a slot for a task. `offset` of its header is set, and its state word is vacant.
     ///
     /// # Safety
     /// The caller owns the arena, has not closed it, and writes a task to the slot before it uses the arena
@@ -306,18 +318,25 @@ impl<S: Schedule> Arena<S> {
 
 /// Tasks found in arenas. Holds a reference to each, so that none is freed while others are cancelled.
 #[derive(Default)]
-pub(crate) struct FoundTasks(Vec<RawTask>);
+pub(crate) struct FoundTasks(pub(super) Vec<RawTask>);
+
+impl Drop for FoundTasks {
+    fn drop(&mut self) {
+        for task in self.0.drain(..) {
+            // SAFETY: `find` added this reference for the list, which gives it up here.
+            unsafe { task.drop_references(1) };
+        }
+    }
+}
 
 impl FoundTasks {
     /// Cancels the tasks.
     pub(crate) fn shut_down(self) {
-        for task in self.0 {
+        for task in &self.0 {
             // The blocking pool ends its jobs itself: a job that has started runs to its end.
             if !task.is_job() {
                 task.shut_down();
             }
-            // SAFETY: `find` added this reference for the list, which is consumed here.
-            unsafe { task.drop_references(1) };
         }
     }
 }

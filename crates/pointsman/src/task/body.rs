@@ -16,11 +16,13 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
+use super::activity::Activity;
 use super::arena::{Arena, Schedule};
 use super::coop;
 use super::current::Running;
 use super::error::JoinError;
 use super::id::Id;
+use super::origin::SpawnSite;
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
 use super::slab::LARGEST_SLOT;
 use super::state::{Snapshot, ToIdle, ToRunning};
@@ -61,9 +63,10 @@ impl RawTask {
         arena: NonNull<Arena<S>>,
         future: F,
         is_job: bool,
+        site: SpawnSite<'_>,
     ) -> Self {
         // SAFETY: the caller owns the arena, so no other thread uses its counters.
-        let id = unsafe { arena.as_ref().next_id() };
+        let (id, origin) = unsafe { (arena.as_ref().next_id(), arena.as_ref().origin(site)) };
         // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
         // can fail.
         let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
@@ -75,6 +78,8 @@ impl RawTask {
             (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
             (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
+            (&raw mut (*body).header.activity).write(Activity::default());
+            (&raw mut (*body).header.origin).write(origin);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();
@@ -112,7 +117,7 @@ fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
 unsafe fn arena_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Arena<S>> {
     // SAFETY: the caller's reference keeps the chunk and the arena alive. `Slab::grow` stored the arena's
     // address, which is not null, in the chunk, and the caller promises that the arena is one for `S`.
-    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).arena.cast::<Arena<S>>().cast_mut()) }
+    unsafe { NonNull::new_unchecked((*Header::chunk(header)).arena.cast::<Arena<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
@@ -151,6 +156,7 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
             return RunOutcome::Done;
         }
     }
+    task.header().activity.begin_poll();
     let body = header.cast::<Body<F>>();
     // This waker holds no reference of its own; its clones do.
     // SAFETY: the queue entry's reference outlives the waker, and `ManuallyDrop` keeps its drop from giving a
@@ -386,6 +392,7 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is dropped, so no other thread uses the task. The stage is empty: the
     // runtime drops its reference after completion, and the output was taken or dropped since.
     unsafe {
+        (*body).header.origin.release();
         let arena = arena_of::<S>(header);
         (*body)
             .join_waker

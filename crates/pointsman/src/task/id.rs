@@ -21,6 +21,10 @@ impl Id {
     pub(super) fn from_number(number: u64) -> Self {
         Self(NonZeroU64::new(number).expect("task ids begin at 1"))
     }
+
+    pub(crate) fn as_number(self) -> u64 {
+        self.0.get()
+    }
 }
 
 impl fmt::Display for Id {

@@ -5,15 +5,19 @@
 //! [`LocalSet`].
 
 pub(crate) mod abort;
+pub(crate) mod activity;
 pub(crate) mod arena;
 pub(crate) mod body;
+pub(crate) mod clock;
 pub mod coop;
 mod current;
 pub(crate) mod error;
 pub(crate) mod id;
+pub(crate) mod inspect;
 pub(crate) mod join;
 #[cfg(all(test, loom))]
 mod loom_tests;
+pub(crate) mod origin;
 pub(crate) mod raw;
 mod slab;
 mod state;
@@ -22,7 +26,7 @@ mod task_local;
 pub(crate) mod test_util;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod waker;
+pub(crate) mod waker;
 mod yield_now;
 
 pub use abort::AbortHandle;

@@ -25,9 +25,9 @@ use crate::loom::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The distance between size classes, and the alignment of slots. A slot wastes at most 31 bytes.
-const STEP: usize = 32;
-/// The size of the largest slot. Bounds the number of size classes to 32, and the memory of a completed task
+/// The distance between size classes, and the alignment of slots. A slot wastes at most 15 bytes.
+const STEP: usize = 16;
+/// The size of the largest slot. Bounds the number of size classes to 64, and the memory of a completed task
 /// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
 pub(super) const LARGEST_SLOT: usize = 1 << 10;
 const CLASSES: usize = LARGEST_SLOT / STEP;
@@ -124,6 +124,16 @@ pub(super) const fn class_of(layout: Layout) -> usize {
     }
 }
 
+/// The distance of a slot to its chunk. It fits 32 bits: a chunk of several slots is small, and that of a
+/// single slot begins with the slot, except for its alignment, which is at most 2^29.
+///
+/// # Safety
+/// The chunk is live.
+unsafe fn offset_of_slot(chunk: *const Chunk, number: usize) -> usize {
+    // SAFETY: the caller promises that the chunk is live, and these fields are never changed.
+    unsafe { (*chunk).first + number * (*chunk).size }
+}
+
 /// Returns a slot of a chunk.
 ///
 /// # Safety
@@ -131,7 +141,7 @@ pub(super) const fn class_of(layout: Layout) -> usize {
 unsafe fn slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
     // SAFETY: the caller promises that the slot exists, so its offset is within the chunk's allocation.
     unsafe {
-        let offset = (*chunk).first + number * (*chunk).size;
+        let offset = offset_of_slot(chunk, number);
         NonNull::new_unchecked(chunk.byte_add(offset).cast_mut().cast())
     }
 }
@@ -147,7 +157,7 @@ unsafe fn init_slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
         let header = slot(chunk, number);
         (&raw mut (*header.as_ptr()).state).write(TaskState::vacant());
         (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
-        (&raw mut (*header.as_ptr()).chunk).write(chunk);
+        (&raw mut (*header.as_ptr()).offset).write(offset_of_slot(chunk, number) as u32);
         header
     }
 }
@@ -272,7 +282,7 @@ impl Slab {
     #[inline]
     pub(super) unsafe fn take_back(&mut self, header: NonNull<Header>, chunks: &Chunks) {
         // SAFETY: the slot is in use, so its header is initialised.
-        let (slot, chunk) = unsafe { (header.as_ref(), header.as_ref().chunk) };
+        let (slot, chunk) = unsafe { (header.as_ref(), Header::chunk(header)) };
         // SAFETY: the slot is in use, so its chunk is live.
         let owned = &unsafe { &*chunk }.owned;
         slot.next.set(owned.free.get());

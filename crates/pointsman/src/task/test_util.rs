@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::arena::{Arena, Schedule};
+use super::origin::SpawnSite;
 use super::raw::{Notified, RawTask};
 use super::{JoinError, JoinHandle};
 use crate::loom::lock;
@@ -88,7 +89,7 @@ impl Workbench {
     pub(crate) fn make<F: Future>(&self, future: F) -> (Notified, JoinHandle<F::Output>) {
         // SAFETY: this thread owns the arena. A new task has the references of an entry and a join handle.
         unsafe {
-            let task = RawTask::new(self.arena, future, false);
+            let task = RawTask::new(self.arena, future, false, SpawnSite::caller());
             (Notified::woken(task), JoinHandle::new(task))
         }
     }

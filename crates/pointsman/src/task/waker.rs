@@ -2,8 +2,9 @@
 //! that [`body`](super::body) lends to a poll.
 
 use std::ptr::NonNull;
-use std::task::{RawWaker, RawWakerVTable};
+use std::task::{RawWaker, RawWakerVTable, Waker};
 
+use super::id::Id;
 use super::raw::{Header, RawTask};
 
 /// One vtable for all tasks, so that `will_wake` compares equal for wakers of the same task.
@@ -11,6 +12,13 @@ static WAKER: RawWakerVTable = RawWakerVTable::new(clone_waker, wake, wake_by_re
 
 pub(super) fn raw_waker(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &WAKER)
+}
+
+/// Returns the id of the task that a waker wakes, unless it is a waker of other code.
+#[cfg(not(pointsman_no_diagnostics))]
+pub(crate) fn task_id(waker: &Waker) -> Option<Id> {
+    // SAFETY: the vtable is that of this module, so the data is too. The waker keeps the task alive.
+    std::ptr::eq(waker.vtable(), &WAKER).then(|| unsafe { task_of(waker.data()) }.id())
 }
 
 /// Returns the task of a waker.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use crate::loom::thread;
+use crate::task::activity::{WaitKind, note_wait};
 use crate::task::coop;
 
 use super::driver::{self, Driver, FollowUp, Missing, Timer, TimerState};
@@ -257,7 +258,11 @@ impl Future for Sleep {
             _ => {}
         }
         match self.timer.state() {
-            TimerState::Idle | TimerState::Waiting => Poll::Pending,
+            TimerState::Idle | TimerState::Waiting => {
+                let address = std::ptr::from_ref(&self.timer).addr();
+                note_wait(WaitKind::Timer, address, cx.waker());
+                Poll::Pending
+            }
             TimerState::Fired => {
                 proceed.made_progress();
                 Poll::Ready(())

@@ -55,10 +55,12 @@ impl RuntimeMetrics {
     /// If `worker` is not below [`num_workers`](Self::num_workers).
     ///
     /// ```
-    /// # use pointsman::{runtime::LocalRuntime, time::{Duration, sleep}};
-    /// let runtime = LocalRuntime::new()?;
-    /// runtime.block_on(sleep(Duration::from_millis(1)));
-    /// assert!(runtime.metrics().worker_noop_count(0) >= 1);
+    /// let runtime = pointsman::runtime::Builder::new_multi_thread().worker_threads(1).build()?;
+    /// let metrics = runtime.metrics();
+    /// // The worker has no tasks.
+    /// while metrics.worker_noop_count(0) == 0 {
+    ///     std::thread::yield_now();
+    /// }
     /// # Ok::<_, std::io::Error>(())
     /// ```
     #[track_caller]

@@ -112,7 +112,7 @@ impl Worker<'_> {
             self.note_step(None);
             return Paused::Yielded;
         };
-        self.slot.count_poll();
+        self.slot.begin_poll(entry.task);
         if let Some(again) = self.shared.observe_poll(self.slot, entry, Notified::run) {
             self.shared.push(self.slot, again);
         }

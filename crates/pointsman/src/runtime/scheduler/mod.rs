@@ -46,6 +46,7 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
+use std::time::Instant;
 
 pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
@@ -71,9 +72,10 @@ use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicU8, fence};
 use crate::loom::{lock, thread};
 use crate::task::arena::{Arena, FoundTasks, Schedule};
+use crate::task::clock;
 use crate::task::coop;
 use crate::task::id::try_id;
-use crate::task::raw::{Notified, RawTask};
+use crate::task::raw::{Header, Notified, RawTask};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -261,6 +263,10 @@ impl Shared {
     }
 
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
+        if cfg!(not(all(test, loom))) && self.idle.workers().awake == 0 {
+            // No worker has set the clock lately.
+            clock::refresh(Instant::now());
+        }
         let (task, is_shut_down) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
         self.call_spawn_hook(task);
@@ -392,6 +398,23 @@ impl Shared {
         fetched + self.inject.len() as u64
     }
 
+    // --- inspection ---
+
+    /// Finds the tasks that are not complete.
+    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
+        let mut found = FoundTasks::default();
+        for arena in &lock(&self.arenas).all {
+            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
+            unsafe { arena.as_ref() }.find(&mut found);
+        }
+        found
+    }
+
+    /// The tasks that the workers poll, or have polled last.
+    pub(in crate::runtime) fn running_tasks(&self) -> impl Iterator<Item = *const Header> {
+        self.slots.iter().map(Slot::current)
+    }
+
     // --- shutdown ---
 
     /// Makes all workers stop. They cancel all tasks before they end.
@@ -432,11 +455,7 @@ impl Shared {
     fn end_tasks(&self) {
         // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
         fence(SeqCst);
-        let mut found = FoundTasks::default();
-        for arena in &lock(&self.arenas).all {
-            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
-            unsafe { arena.as_ref() }.find(&mut found);
-        }
+        let found = self.find_tasks();
         // In a worker, a destructor must not block the thread, as in a task.
         match self.is_current_thread() {
             true => found.shut_down(),

@@ -67,10 +67,8 @@ impl Shared {
             .as_ref()
             .map(|times| (times, Instant::now()));
         let again = run(entry);
-        if let Some((times, began)) = began
-            // Otherwise another thread adds to the histogram.
-            && context::holds(slot)
-        {
+        // If the slot was lost, another thread adds to the histogram.
+        if let Some((times, began)) = began.filter(|_| context::holds(slot)) {
             times.add(began.elapsed());
         }
         call(hooks.after_poll.as_ref(), &meta);
@@ -79,7 +77,7 @@ impl Shared {
 
     /// Polls a task of a [`LocalRuntime`](super::super::LocalRuntime) on the thread that holds the slot.
     pub(in crate::runtime) fn poll_local(&self, slot: &Slot, entry: Notified) -> Option<Notified> {
-        slot.count_poll();
+        slot.begin_poll(entry.task);
         match self.observes_polls() {
             true => self.observe_poll(slot, entry, Notified::run),
             false => entry.run(),

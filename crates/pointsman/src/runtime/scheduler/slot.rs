@@ -6,8 +6,8 @@
 //! Invariant: at most one thread holds a slot, and only that thread pushes to its queue and uses its arena as the owner.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
@@ -19,6 +19,7 @@ use super::policy::Pace;
 use super::queue::Queue;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::task::arena::Arena;
+use crate::task::raw::{Header, RawTask};
 
 pub(crate) struct Slot {
     pub(in crate::runtime) index: usize,
@@ -36,6 +37,8 @@ pub(crate) struct Slot {
     /// The thread that has held the slot last. A current-thread runtime keeps it with its
     /// [lock](super::current_thread).
     thread: Mutex<Option<ThreadId>>,
+    /// The task that is polled, or was last; null outside of a quantum. To compare only.
+    current: AtomicPtr<Header>,
     pub(in crate::runtime) counters: Counters,
 }
 
@@ -76,6 +79,7 @@ impl Slot {
             rests: std::sync::atomic::AtomicUsize::new(0),
             poll_times: config.poll_times.build(),
             thread: Mutex::new(None),
+            current: AtomicPtr::new(ptr::null_mut()),
             counters: Counters::default(),
         }
     }
@@ -108,8 +112,26 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn count_poll(&self) {
+    pub(super) fn begin_poll(&self, task: RawTask) {
         self.steps.store(self.steps().wrapping_add(2), Relaxed);
+        self.set_current(task.as_ptr());
+    }
+
+    /// Called at the end of a quantum.
+    #[inline]
+    pub(super) fn end_polls(&self) {
+        self.set_current(ptr::null());
+    }
+
+    #[inline]
+    fn set_current(&self, task: *const Header) {
+        if cfg!(not(pointsman_no_diagnostics)) {
+            self.current.store(task.cast_mut(), Relaxed);
+        }
+    }
+
+    pub(super) fn current(&self) -> *const Header {
+        self.current.load(Relaxed)
     }
 
     /// Tells the watchdog that no task can block this slot from now on, until [`leave_rest`](Self::leave_rest).

@@ -20,6 +20,7 @@ use super::explore::Explorer;
 use super::policy::Pace;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
+use crate::task::clock;
 use crate::task::coop;
 use crate::task::raw::Notified;
 
@@ -128,6 +129,7 @@ impl<'a> Worker<'a> {
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
+                    clock::refresh(self.since);
                 }
                 Paused::Lost => return None,
             }
@@ -183,7 +185,7 @@ impl<'a> Worker<'a> {
 
     #[inline]
     fn poll(&mut self, entry: Notified, is_plain: bool) -> Option<Notified> {
-        self.slot.count_poll();
+        self.slot.begin_poll(entry.task);
         match is_plain {
             true => entry.run(),
             false => self.poll_specially(entry),
@@ -210,9 +212,7 @@ impl<'a> Worker<'a> {
         if is_expected {
             shared.expect_block(self.slot);
         }
-        let began = Instant::now();
-        let again = entry.run();
-        let took = began.elapsed();
+        let (again, took) = entry.run_timed();
         if is_expected {
             shared.blockers.end();
         }
@@ -241,6 +241,7 @@ impl<'a> Worker<'a> {
     /// Called at the end of a quantum of `polls` polls.
     #[inline]
     fn read_clock(&mut self, polls: u32) {
+        self.slot.end_polls();
         self.left = self.left.saturating_sub(polls);
         // No time passes in models.
         if polls == 0 || cfg!(all(test, loom)) {
@@ -259,6 +260,7 @@ impl<'a> Worker<'a> {
     pub(super) fn count_busy(&mut self) -> Duration {
         let now = Instant::now();
         let elapsed = now - mem::replace(&mut self.since, now);
+        clock::refresh(now);
         self.slot.counters.busy.add(elapsed.as_nanos() as u64);
         elapsed
     }

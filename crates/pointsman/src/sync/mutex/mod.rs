@@ -21,6 +21,7 @@ pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 use super::guard::{HasPermits, OnePermit};
 use super::semaphore::Permits;
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 
 /// Error of [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read),
 /// [`RwLock::try_write`](super::RwLock::try_write) and their owned forms: the lock is held, or other tasks
@@ -89,7 +90,7 @@ impl<T> Mutex<T> {
     /// ```
     pub fn new(value: T) -> Self {
         Self {
-            permits: Permits::new(1),
+            permits: Permits::new(1, WaitKind::Mutex),
             value: UnsafeCell::new(value),
         }
     }
@@ -105,7 +106,7 @@ impl<T> Mutex<T> {
     #[cfg(not(all(test, loom)))]
     pub const fn const_new(value: T) -> Self {
         Self {
-            permits: Permits::new(1),
+            permits: Permits::new(1, WaitKind::Mutex),
             value: UnsafeCell::new(value),
         }
     }

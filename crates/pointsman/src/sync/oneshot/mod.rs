@@ -270,7 +270,10 @@ impl<T> Future for Receiver<T> {
         };
         let proceed = ready!(poll_proceed(cx));
         let result = match half.poll_recv(cx) {
-            RecvOutcome::Empty => return Poll::Pending,
+            RecvOutcome::Empty => {
+                half.note_recv(cx);
+                return Poll::Pending;
+            }
             RecvOutcome::Value(value) => Ok(value),
             RecvOutcome::Closed => Err(RecvError(())),
         };

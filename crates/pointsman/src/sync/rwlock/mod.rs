@@ -27,6 +27,7 @@ use super::TryLockError;
 use super::guard::{AllPermits, ExclusivePointer, HasPermits, OnePermit, SharedPointer};
 use super::semaphore::Permits;
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 
 /// The default and maximum number of readers. Equals [`Permits::MAXIMUM`] on 32-bit targets.
 const MAX_READERS: u32 = u32::MAX >> 3;
@@ -76,7 +77,7 @@ impl<T> RwLock<T> {
         const fn with_permits(value: T, max_readers: u32) -> Self {
             Self {
                 max_readers,
-                permits: Permits::new(max_readers as usize),
+                permits: Permits::new(max_readers as usize, WaitKind::RwLock),
                 value: UnsafeCell::new(value),
             }
         }

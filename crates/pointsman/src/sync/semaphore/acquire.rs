@@ -26,6 +26,8 @@ pub(super) struct Waiter {
     pub(super) waker: UnsafeCell<Option<Waker>>,
     /// The number of permits still to be assigned.
     pub(super) missing: AtomicUsize,
+    /// The number of permits that the request is for.
+    pub(super) count: usize,
 }
 
 impl fmt::Debug for Waiter {
@@ -73,7 +75,6 @@ enum AcquireState {
 #[derive(Debug)]
 pub(in crate::sync) struct Acquire<'a> {
     permits: &'a Permits,
-    count: usize,
     state: AcquireState,
     waiter: Waiter,
 }
@@ -83,12 +84,12 @@ impl<'a> Acquire<'a> {
     pub(super) fn new(permits: &'a Permits, count: usize) -> Self {
         Self {
             permits,
-            count,
             state: AcquireState::Unpolled,
             waiter: Waiter {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
                 missing: AtomicUsize::new(0),
+                count,
             },
         }
     }
@@ -103,15 +104,14 @@ impl Future for Acquire<'_> {
         let this = unsafe { self.get_unchecked_mut() };
         let permits = this.permits;
         if this.state == AcquireState::Unpolled {
-            match permits.try_acquire(this.count) {
+            match permits.try_acquire(this.waiter.count) {
                 Ok(()) => this.state = AcquireState::Acquired,
                 Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
                 Err(TryAcquireError::NoPermits) => {
                     let waiter = NonNull::from(&mut this.waiter);
                     // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
-                    let enqueued = unsafe {
-                        permits.acquire_or_enqueue(waiter, this.count, cx.waker().clone())
-                    };
+                    let enqueued =
+                        unsafe { permits.acquire_or_enqueue(waiter, cx.waker().clone()) };
                     if enqueued.is_pending() {
                         this.state = AcquireState::Waiting;
                     }
@@ -132,6 +132,8 @@ impl Future for Acquire<'_> {
                 if permits.is_closed() {
                     return Poll::Ready(Err(AcquireError(())));
                 }
+                permits.holder.claimed(this.waiter.count);
+                permits.holder.waiter_left();
                 this.state = AcquireState::Acquired;
             }
         }
@@ -147,11 +149,11 @@ impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         match self.state {
             AcquireState::Unpolled | AcquireState::Done => {}
-            AcquireState::Acquired => self.permits.release(self.count),
+            AcquireState::Acquired => self.permits.release(self.waiter.count),
             AcquireState::Waiting => {
                 let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: `poll` put the node in this queue for `count` permits.
-                unsafe { self.permits.cancel(waiter, self.count) };
+                // SAFETY: `poll` put the node in this queue.
+                unsafe { self.permits.cancel(waiter) };
             }
         }
     }

@@ -19,6 +19,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
+use super::super::holders::HolderRecord;
 use super::acquire::{Acquire, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
@@ -26,6 +27,7 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release};
+use crate::task::activity::WaitKind;
 use crate::wake_batch::WakeBatch;
 
 /// No more permits are granted.
@@ -39,6 +41,7 @@ const PERMIT: usize = 4;
 pub(in crate::sync) struct Permits {
     word: AtomicUsize,
     queue: Mutex<List<Waiter>>,
+    pub(in crate::sync) holder: HolderRecord,
 }
 
 impl Permits {
@@ -46,7 +49,7 @@ impl Permits {
 
     const_unless_loom! {
         #[track_caller]
-        pub(in crate::sync) const fn new(count: usize) -> Self {
+        pub(in crate::sync) const fn new(count: usize, kind: WaitKind) -> Self {
             assert!(
                 count <= Self::MAXIMUM,
                 "a semaphore may not have more than MAX_PERMITS permits"
@@ -54,15 +57,17 @@ impl Permits {
             Self {
                 word: AtomicUsize::new(count * PERMIT),
                 queue: Mutex::new(List::new()),
+                holder: HolderRecord::new(kind, count),
             }
         }
     }
 
     const_unless_loom! {
-        pub(in crate::sync) const fn closed() -> Self {
+        pub(in crate::sync) const fn closed(kind: WaitKind) -> Self {
             Self {
                 word: AtomicUsize::new(CLOSED),
                 queue: Mutex::new(List::new()),
+                holder: HolderRecord::new(kind, 0),
             }
         }
     }
@@ -107,7 +112,10 @@ impl Permits {
                 AcquireOrder,
                 AcquireOrder,
             ) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    self.holder.acquired(count);
+                    return Ok(());
+                }
                 Err(now) => word = now,
             }
         }
@@ -133,6 +141,7 @@ impl Permits {
             "cannot add more than MAX_PERMITS permits ({})",
             Self::MAXIMUM
         );
+        self.holder.released(count);
         // ORDERING: Release pairs with the Acquire of `try_acquire`, `acquire_or_enqueue`, `forget` and
         // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
@@ -193,7 +202,9 @@ impl Permits {
         // waiter.
         self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
         // SAFETY: the queue's lock is held, which guards the waker.
-        if let Some(waker) = waiter.waker.with_mut(|waker| unsafe { (*waker).take() }) {
+        let waker = waiter.waker.with_mut(|waker| unsafe { (*waker).take() });
+        self.holder.granted(waiter.count, waker.as_ref());
+        if let Some(waker) = waker {
             batch.push(waker);
         }
         // ORDERING: Release pairs with the Acquire of `Waiter::has_all`. The waiter may be dropped from here
@@ -262,12 +273,12 @@ impl Permits {
     pub(super) unsafe fn acquire_or_enqueue(
         &self,
         waiter: NonNull<Waiter>,
-        count: usize,
         waker: Waker,
     ) -> Poll<Result<(), AcquireError>> {
         // SAFETY: the caller passes a live node. Its fields are atomics and cells, so a shared reference is
         // sound.
         let fields = unsafe { waiter.as_ref() };
+        let count = fields.count;
         let mut queue = lock(&self.queue);
         // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
         let mut word = self.word.load(AcquireOrder);
@@ -290,7 +301,10 @@ impl Permits {
                 .word
                 .compare_exchange_weak(word, next, AcquireOrder, AcquireOrder)
             {
-                Ok(_) if missing == 0 => return Poll::Ready(Ok(())),
+                Ok(_) if missing == 0 => {
+                    self.holder.acquired(count);
+                    return Poll::Ready(Ok(()));
+                }
                 Ok(_) => {
                     fields.missing.store(missing, Relaxed);
                     break;
@@ -298,6 +312,7 @@ impl Permits {
                 Err(now) => word = now,
             }
         }
+        self.holder.waiter_came(&waker);
         // SAFETY: the queue's lock is held, which guards the waker.
         let old = fields
             .waker
@@ -329,6 +344,7 @@ impl Permits {
             });
             drop(queue);
             if old.is_some() {
+                self.holder.still_waits(cx.waker());
                 return true;
             }
             // Cloning a custom waker runs foreign code, so it happens without the lock.
@@ -339,11 +355,12 @@ impl Permits {
     /// Takes a waiter out of the queue and releases the permits that it was assigned.
     ///
     /// # Safety
-    /// The waiter is live and was put in this queue for `count` permits.
+    /// The waiter is live and was put in this queue.
     #[cold]
-    pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>, count: usize) {
+    pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>) {
         // SAFETY: the caller passes a live node.
         let fields = unsafe { waiter.as_ref() };
+        self.holder.waiter_left();
         if !fields.has_all() {
             let mut queue = lock(&self.queue);
             // SAFETY: the node was put in this queue, so it is in this one or, after `close`, in none.
@@ -352,7 +369,7 @@ impl Permits {
                 self.word.fetch_and(!HAS_WAITERS, Relaxed);
             }
         }
-        self.release(count - fields.missing.load(Relaxed));
+        self.release(fields.count - fields.missing.load(Relaxed));
     }
 }
 

@@ -31,6 +31,7 @@ use crate::loom::lock;
 use crate::task::arena::Arena;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::Notified;
 
 /// The number of task polls after which a set yields. In a [`LocalRuntime`](crate::runtime::LocalRuntime) it is the
@@ -138,7 +139,7 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        spawn_in(&self.shared, future)
+        spawn_in(&self.shared, future, SpawnSite::caller())
     }
 
     /// Runs a future to completion on the runtime, and the tasks of the set meanwhile.

@@ -21,6 +21,7 @@ use crate::loom::sync::Mutex;
 use crate::task::arena::{Arena, Schedule};
 use crate::task::body::is_large;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::{Notified, RawTask};
 
 pub(super) struct LocalShared {
@@ -220,7 +221,7 @@ where
 {
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
-        Some(shared) => spawn_in(&shared, future),
+        Some(shared) => spawn_in(&shared, future, SpawnSite::caller()),
         None if with_current(|shared| shared.config.is_local) == Some(true) => panic!(
             "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
         ),
@@ -230,19 +231,27 @@ where
     }
 }
 
-pub(super) fn spawn_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+pub(super) fn spawn_in<F>(
+    shared: &Arc<LocalShared>,
+    future: F,
+    site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
     if is_large::<F>() {
-        spawn_small_in(shared, Box::pin(future))
+        spawn_small_in(shared, Box::pin(future), site)
     } else {
-        spawn_small_in(shared, future)
+        spawn_small_in(shared, future, site)
     }
 }
 
-fn spawn_small_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+fn spawn_small_in<F>(
+    shared: &Arc<LocalShared>,
+    future: F,
+    site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
@@ -253,7 +262,7 @@ where
         Arena::new(Arc::clone(shared))
     });
     // SAFETY: this is the set's thread, which owns the arena: a `LocalSet` and the current set do not leave it.
-    let task = unsafe { RawTask::new(arena, future, false) };
+    let task = unsafe { RawTask::new(arena, future, false, site) };
     shared.own.alive.set(shared.own.alive.get() + 1);
     if let Some(runtime) = &shared.runtime {
         runtime.call_spawn_hook(task);

@@ -1,0 +1,134 @@
+//! Takes a dump: reads the tasks, and reads them again if some seem to be stuck.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::super::handle::Handle;
+use super::super::scheduler::Shared;
+use super::problems;
+use super::{Dump, Holder, State, Task, Tasks, Trace, Wait};
+use crate::sync::holders;
+use crate::task::activity::{WaitKind, WaitNote};
+use crate::task::clock;
+use crate::task::inspect::{Progress, TaskFacts};
+
+/// One reading of all tasks.
+pub(super) struct Reading {
+    pub(super) facts: Vec<TaskFacts>,
+    /// The position of each task, by the low half of its id.
+    by_number: HashMap<u32, usize>,
+}
+
+impl Reading {
+    fn take(shared: &Shared) -> Self {
+        let found = shared.find_tasks();
+        let mut facts: Vec<_> = found.facts().collect();
+        // Frees the tasks that have ended meanwhile.
+        drop(found);
+        facts.sort_by_key(|facts| facts.id);
+        let by_number = facts.iter().enumerate();
+        let by_number = by_number.map(|(at, facts)| (facts.id.as_number() as u32, at));
+        Self {
+            by_number: by_number.collect(),
+            facts,
+        }
+    }
+
+    pub(super) fn position(&self, number: u32) -> Option<usize> {
+        self.by_number.get(&number).copied()
+    }
+
+    fn find(&self, number: u32) -> Option<&TaskFacts> {
+        self.position(number).map(|at| &self.facts[at])
+    }
+}
+
+impl Handle {
+    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for and which task holds
+    /// that, and which tasks wait for each other. Polls nothing, and does not stop the workers.
+    ///
+    /// May be called on any thread, also while all workers are stuck. With `--cfg pointsman_no_diagnostics` a dump has
+    /// the ids and the states only.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::runtime::{Handle, dump::{Resource, State}};
+    /// use std::time::Duration;
+    ///
+    /// pointsman::spawn(pointsman::time::sleep(Duration::from_secs(60)));
+    /// pointsman::task::yield_now().await;
+    /// let dump = Handle::current().dump();
+    /// let task = dump.tasks().iter().next().unwrap();
+    /// assert_eq!(task.state(), State::Waiting);
+    /// # #[cfg(not(pointsman_no_diagnostics))] {
+    /// assert_eq!(task.waits_for().unwrap().resource(), Resource::Timer);
+    /// assert_eq!(task.location().unwrap().file(), file!());
+    /// # }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        let shared = &self.shared;
+        clock::refresh(Instant::now());
+        let reading = Reading::take(shared);
+        let mut suspects = problems::find(&reading);
+        if !suspects.is_empty() {
+            // A task that is about to be woken looks like one that is stuck.
+            let again = problems::find(&Reading::take(shared));
+            suspects.retain(|problem| again.contains(problem));
+        }
+        let running: Vec<_> = shared.running_tasks().collect();
+        let task = |facts: &TaskFacts| Task {
+            trace: trace(facts, &reading, running.contains(&facts.address)),
+        };
+        Dump {
+            tasks: Tasks {
+                tasks: reading.facts.iter().map(task).collect(),
+            },
+            problems: suspects.into_iter().map(|(problem, _)| problem).collect(),
+        }
+    }
+}
+
+fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
+    let state = match facts.progress {
+        Progress::RunningOrYielded if facts.is_job || is_running => State::Running,
+        Progress::RunningOrYielded | Progress::Queued => State::Queued,
+        Progress::Waiting => State::Waiting,
+    };
+    let origin = facts.origin.as_ref();
+    let wait = facts.activity.wait.filter(|_| state == State::Waiting);
+    Trace {
+        id: facts.id,
+        name: origin.and_then(|origin| origin.name.clone()),
+        location: origin.map(|origin| origin.location),
+        age: origin.map_or(Duration::ZERO, |origin| clock::since(origin.born)),
+        spawner: origin
+            .and_then(|origin| reading.find(origin.parent))
+            .map(|spawner| spawner.id),
+        state,
+        is_blocking: facts.is_job,
+        polls: facts.activity.polls,
+        longest_poll: facts.activity.longest_poll,
+        wait: wait.map(|note| wait_of(note, reading)),
+    }
+}
+
+fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
+    let joined = (note.kind == WaitKind::Join)
+        .then(|| reading.find(note.address as u32))
+        .flatten();
+    let holder = holders::of(note.kind, note.address).map(|holder| Holder {
+        number: holder.number,
+        task: reading.find(holder.number).map(|facts| facts.id),
+        since: clock::since(holder.since),
+        is_unclaimed: holder.is_unclaimed,
+    });
+    Wait {
+        kind: note.kind,
+        address: note.address,
+        is_one_of_several: note.is_one_of_several,
+        task: joined.map(|facts| facts.id),
+        holder,
+    }
+}
