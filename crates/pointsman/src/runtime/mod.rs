@@ -37,6 +37,7 @@ pub(crate) mod task;
 
 pub(crate) use blocking::Refused;
 pub use builder::Builder;
+pub use dump::Dump;
 #[cfg(any(feature = "reactor", feature = "fs", feature = "io-std"))]
 pub(crate) use error::shutdown_error;
 pub use error::{TryCurrentError, is_rt_shutdown_err};

@@ -257,7 +257,7 @@ impl Shared {
     /// Queues a new task if the runtime has hooks or has shut down.
     #[cold]
     fn spawn_observed(&self, task: RawTask) {
-        self.call_spawn_hook(task);
+        let _alive = self.call_spawn_hook(task);
         // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(self.is_shut_down()) };
     }
@@ -269,7 +269,7 @@ impl Shared {
         }
         let (task, is_shut_down) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
-        self.call_spawn_hook(task);
+        let _alive = self.call_spawn_hook(task);
         // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(is_shut_down) };
         // Queueing the task has passed the SeqCst fence of `Idle::notify_remote`, or has found the queue closed: either

@@ -4,6 +4,7 @@
 //! whether its polls are observed; the end of a task reads the same byte.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::super::config::Config;
@@ -87,11 +88,17 @@ impl Shared {
     // --- spawning ---
 
     /// Calls the builder's function for a new task, which is in no queue. If the function panics, cancels the task.
+    ///
+    /// The function may leave the current runtime. The result keeps this one alive, for callers that use it afterwards.
     #[inline]
-    pub(in crate::runtime) fn call_spawn_hook(&self, task: RawTask) {
-        if self.flags() & HAS_SPAWN_HOOK != 0 {
-            self.call_spawn_hook_cold(task);
+    #[must_use]
+    pub(in crate::runtime) fn call_spawn_hook(&self, task: RawTask) -> Option<Arc<Self>> {
+        if self.flags() & HAS_SPAWN_HOOK == 0 {
+            return None;
         }
+        let alive = self.this.upgrade();
+        self.call_spawn_hook_cold(task);
+        alive
     }
 
     #[cold]

@@ -139,7 +139,15 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        spawn_in(&self.shared, future, SpawnSite::caller())
+        self.spawn_at(future, SpawnSite::caller())
+    }
+
+    pub(super) fn spawn_at<F>(&self, future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        spawn_in(&self.shared, future, site)
     }
 
     /// Runs a future to completion on the runtime, and the tasks of the set meanwhile.

@@ -24,7 +24,7 @@ use crate::task::join::JoinHandle;
 use crate::task::origin::SpawnSite;
 use crate::task::raw::{Notified, RawTask};
 
-pub(super) struct LocalShared {
+pub(in crate::runtime::task) struct LocalShared {
     pub(super) id: Id,
     /// The runtime whose tasks these are.
     runtime: Option<Arc<Shared>>,
@@ -219,9 +219,16 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
+    spawn_in(&current_set(), future, SpawnSite::caller())
+}
+
+/// # Panics
+/// If there is no current set.
+#[track_caller]
+pub(in crate::runtime::task) fn current_set() -> Arc<LocalShared> {
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
-        Some(shared) => spawn_in(&shared, future, SpawnSite::caller()),
+        Some(shared) => shared,
         None if with_current(|shared| shared.config.is_local) == Some(true) => panic!(
             "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
         ),
@@ -231,7 +238,7 @@ where
     }
 }
 
-pub(super) fn spawn_in<F>(
+pub(in crate::runtime::task) fn spawn_in<F>(
     shared: &Arc<LocalShared>,
     future: F,
     site: SpawnSite<'_>,
@@ -265,7 +272,7 @@ where
     let task = unsafe { RawTask::new(arena, future, false, site) };
     shared.own.alive.set(shared.own.alive.get() + 1);
     if let Some(runtime) = &shared.runtime {
-        runtime.call_spawn_hook(task);
+        let _alive = runtime.call_spawn_hook(task);
     }
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
     let handle = unsafe { JoinHandle::new(task) };
