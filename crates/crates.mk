@@ -138,6 +138,9 @@ tokio-api: ## compare the public items with those of a release of Tokio (VERSION
 	$(call toolchain,nightly,rustc)
 	@cargo run --quiet --manifest-path crates/conformance/Cargo.toml --package api -- $(if $(LIST),--list) $(VERSION)
 
+tokio-switch: ## test the patch, its guard and cargo --config in programs of their own
+	@cargo test --quiet --manifest-path crates/conformance/Cargo.toml --test switch
+
 ecosystem: redis ## test libraries built on Tokio, on Tokio and on the crate (PACKAGE=hyper)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- $(PACKAGE)
 
