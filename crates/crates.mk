@@ -147,6 +147,9 @@ ecosystem: redis ## test libraries built on Tokio, on Tokio and on the crate (PA
 ecosystem-update: redis ## the same, and pin the extra dependencies of their tests again
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- --update $(PACKAGE)
 
+observers: ## run tokio-metrics, dial9 and console-subscriber on both, with and without tokio_unstable
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin observers
+
 soak-io: ## run I/O faults on Tokio and on the crate; minutes (FAULT=signals)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)
 
