@@ -8,15 +8,31 @@
  */
 
 import { apply } from '../../shared/protocol/apply.js';
+import { applyCounters, isOfCounters, leftOf } from '../../shared/protocol/counters.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
 import type { StartsState } from '../../shared/protocol/starts.js';
 import { emptyState, type World } from '../../shared/protocol/state.js';
-import { encodeMessage, limitersOf, mapOf, signMessage } from '../../shared/protocol/wire.js';
+import {
+  countersOf,
+  encodeMessage,
+  limitersOf,
+  mapOf,
+  signMessage,
+} from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { Mutex } from '../../sync/mutex/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import { channelOf, type keysOf, limiterKeyOf, runOf, ServerHandler, turnsOf } from './handler.js';
+import {
+  channelOf,
+  counterKeyOf,
+  type keysOf,
+  limiterKeyOf,
+  runOf,
+  ServerHandler,
+  turnsOf,
+} from './handler.js';
 import { load, type Stored, store } from './stored.js';
+import { loadCounter, storeCounter } from './stored-counters.js';
 import { loadStarts, storeStarts } from './stored-starts.js';
 import { WriterQueue } from './writer-queue.js';
 
@@ -77,7 +93,9 @@ export class PureHandler extends ServerHandler {
           if (batch.incarnation < this.#incarnation) {
             throw new ConnectionLostError('the connection that the batch was meant for is lost');
           }
-          const reply = await this.#transactions.run(() => this.#attempt(batch));
+          const reply = await this.#transactions.run(() =>
+            isOfCounters(batch) ? this.#count(batch) : this.#attempt(batch),
+          );
           if (reply !== undefined) return reply;
           // Other batches may use the connection during the wait.
           await this.#writers.wait(batch.ttl);
@@ -195,6 +213,38 @@ export class PureHandler extends ServerHandler {
       else this.#writers.ended();
       return committed;
     }
+  }
+
+  /** Applies a batch of counters, which needs nothing else of the namespace. */
+  async #count({ operations }: Batch): Promise<Reply | undefined> {
+    const names = [...countersOf(operations).keys()];
+    const keys = names.map((name) => counterKeyOf(this.base, name));
+    const [, texts, time] = await Promise.all([
+      this.call('WATCH', ...keys),
+      this.call('MGET', ...keys),
+      this.call('TIME'),
+    ]);
+    const [seconds, micros] = (time as string[]).map(Number) as [number, number];
+    const now = seconds * 1e6 + micros;
+    const before = new Map<string, string>();
+    for (const [i, name] of names.entries()) {
+      const text = (texts as (string | null)[])[i];
+      if (typeof text === 'string') before.set(name, text);
+    }
+    const counters = new Map([...before].map(([name, text]) => [name, loadCounter(text)]));
+    const results = applyCounters(counters, operations, now);
+    const changes = names.flatMap((name, i): string[][] => {
+      const key = keys[i] as string;
+      const state = counters.get(name);
+      if (state === undefined) return before.has(name) ? [['DEL', key]] : [];
+      const text = storeCounter(state);
+      if (text === before.get(name)) return [];
+      return [['SET', key, text, 'PX', `${leftOf(state, Math.floor(now / 1000))}`]];
+    });
+    const reply: Reply = { name: 'done', left: 0, time: 0, results, grants: [] };
+    if (changes.length > 0) return this.#commit(changes, reply);
+    await this.call('UNWATCH');
+    return reply;
   }
 
   async #commit(commands: readonly string[][], reply: Reply): Promise<Reply | undefined> {

@@ -6,16 +6,17 @@
  * order. So a batch never overtakes another.
  */
 
+import { isOfCounters } from '../../shared/protocol/counters.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import { decodeReply, encodeBatch, limitersOf } from '../../shared/protocol/wire.js';
+import { countersOf, decodeReply, encodeBatch, limitersOf } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
-import { limiterKeyOf, ServerHandler } from './handler.js';
+import { counterKeyOf, limiterKeyOf, ServerHandler } from './handler.js';
 
 export class ScriptHandler extends ServerHandler {
   /** The digest of the script. */
   #digest = '';
-  /** The arguments before those of a batch without limiters. */
+  /** The arguments before those of a batch without limiters and counters. */
   #head: readonly string[] = [];
 
   async prepare(): Promise<void> {
@@ -24,11 +25,15 @@ export class ScriptHandler extends ServerHandler {
   }
 
   exchange(batch: Batch): Promise<Reply> {
-    const limiters = limitersOf(batch.operations);
-    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
-    const words = encodeBatch(batch, limiters);
+    const { operations } = batch;
+    const [names, keyOf] = isOfCounters(batch)
+      ? [countersOf(operations), counterKeyOf]
+      : [limitersOf(operations), limiterKeyOf];
+    const keys = [...names.keys()].map((name) => keyOf(this.base, name));
+    const head = keys.length === 0 ? this.#head : this.#headOf(keys);
+    const words = encodeBatch(batch, names);
     return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
-      (reply) => decodeReply(reply, batch.operations),
+      (reply) => decodeReply(reply, operations),
       (error) => {
         if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
         throw new ConnectionLostError('the server has forgotten the script', { cause: error });
@@ -36,9 +41,9 @@ export class ScriptHandler extends ServerHandler {
     );
   }
 
-  #headOf(limiters: readonly string[]): readonly string[] {
+  #headOf(others: readonly string[]): readonly string[] {
     const { channelBase, publish } = this;
-    const keys = [...this.keys, ...limiters.map((limiter) => limiterKeyOf(this.base, limiter))];
+    const keys = [...this.keys, ...others];
     return [this.#digest, `${keys.length}`, ...keys, channelBase, publish];
   }
 }

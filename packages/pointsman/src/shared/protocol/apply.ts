@@ -12,6 +12,7 @@
  *   a batch confirms, so a jump of the server's clock cannot end the leases of live processes.
  */
 
+import { applyCounters, isOfCounters } from './counters.js';
 import {
   type Batch,
   type Grant,
@@ -33,11 +34,16 @@ import { type Clock, emptyState, RequestQueues, type State, type World } from '.
 const sorted = (map: ReadonlyMap<string, unknown>): string[] => [...map.keys()].sort();
 
 export function apply(state: State, batch: Batch, world: World): Reply {
-  if (batch.join === 'none') return applyStarts(state, batch, world);
+  if (batch.join === 'none') return applyWithoutSession(state, batch, world);
   return new BatchExecution(state, batch, world).reply();
 }
 
-function applyStarts({ limiters }: State, { operations }: Batch, { now }: World): Reply {
+function applyWithoutSession({ limiters, counters }: State, batch: Batch, { now }: World): Reply {
+  const { operations } = batch;
+  if (isOfCounters(batch)) {
+    const results = applyCounters(counters, operations, now);
+    return { name: 'done', left: 0, time: 0, results, grants: [] };
+  }
   const starts = new Starts(limiters, now);
   const results = operations.map((operation) => performStart(starts, operation));
   starts.end();
@@ -86,7 +92,8 @@ class BatchExecution {
     const now = Math.floor(world.now / 1000);
     this.#latest = now;
     if (state.clock === undefined) {
-      Object.assign(state, { ...emptyState(), limiters: state.limiters });
+      const { limiters, counters } = state;
+      Object.assign(state, { ...emptyState(), limiters, counters });
       this.#clock = { token: 0, time: now, seen: now, doubted: false, run: batch.run };
     } else {
       this.#clock = { ...state.clock };
@@ -156,7 +163,8 @@ class BatchExecution {
     const { sessions, guard } = this.#state;
     const left = (sessions.get(session)?.expires ?? this.#latest) - this.#latest;
     if (sessions.size === 0 && guard === undefined && this.#clock.token <= this.#world.now) {
-      Object.assign(this.#state, { ...emptyState(), limiters: this.#state.limiters });
+      const { limiters, counters } = this.#state;
+      Object.assign(this.#state, { ...emptyState(), limiters, counters });
     }
     this.#starts.end();
     sweepStarts(this.#state.limiters, this.#world.now);
@@ -541,6 +549,9 @@ class BatchExecution {
       case 'correct':
       case 'penalize':
         return performStart(this.#starts, operation);
+      case 'count':
+      case 'forget':
+        throw new TypeError(`${operation.name} travels without a session`);
     }
   }
 }

@@ -14,6 +14,7 @@
 
 import { createHash } from 'node:crypto';
 import { describe } from '../../sync/errors.js';
+import { isOfCounters } from './counters.js';
 import type {
   Batch,
   Grant,
@@ -62,6 +63,12 @@ function argumentsOf(
     }
     case 'penalize':
       return [`penalize ${indexOf(operation.limiter)} ${operation.time}`];
+    case 'count': {
+      const { counter, by, window, above, growth } = operation;
+      return [`count ${indexOf(counter)} ${by} ${window} ${above} ${growth}`];
+    }
+    case 'forget':
+      return [`forget ${indexOf(operation.counter)}`];
     case 'lock': {
       const { id, tokens, wait, keys, optional, share } = operation;
       if (share !== undefined) {
@@ -133,10 +140,17 @@ export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string
 
 const none: readonly StartGroup[] = [];
 
-/** `limiters`: those of the batch, in the order in which they are passed as keys. */
+/** Returns the counters of a batch of them, numbered as its limiters would be. */
+export function countersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
+  const names = new Set(operations.map((each) => (each as { counter: string }).counter));
+  return new Map([...names].map((name, i) => [name, i + 1]));
+}
+
+/** `limiters`: those of the batch, or its counters, in the order in which they are passed as keys. */
 export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations)): string[] {
   if (batch.join === 'none') {
-    return ['-', ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
+    const kind = isOfCounters(batch) ? '#' : '-';
+    return [kind, ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
   }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
@@ -282,6 +296,8 @@ const resultNames: Record<Operation['name'], readonly string[]> = {
   start: ['start'],
   correct: ['number'],
   penalize: ['number'],
+  count: ['count'],
+  forget: ['number'],
 };
 
 /** `<granted> <delay> <count> <next> <index of a group>`, the moments, and what is left of each rate and until when. */
@@ -310,6 +326,10 @@ function resultOf(line: string, operation: Operation | undefined): Result {
     }
     case 'busy':
       return { name };
+    case 'count': {
+      const [, total, left] = parse(reply, rest, /^(\d+) (\d+)$/);
+      return { name, total: Number(total), left: Number(left) };
+    }
     case 'start': {
       const words = parse(reply, rest, startPattern).slice(1) as string[];
       const numbers = words.slice(1, 5).map(Number) as [number, number, number, number];
