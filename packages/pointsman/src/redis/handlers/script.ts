@@ -6,17 +6,17 @@
  * order. So a batch never overtakes another.
  */
 
-import { isOfCounters } from '../../shared/protocol/counters.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import { countersOf, decodeReply, encodeBatch, limitersOf } from '../../shared/protocol/wire.js';
+import { decodeReply, encodeBatch, recordsOf } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
-import { counterKeyOf, limiterKeyOf, ServerHandler } from './handler.js';
+import { ServerHandler } from './handler.js';
+import { kindOf } from './records.js';
 
 export class ScriptHandler extends ServerHandler {
   /** The digest of the script. */
   #digest = '';
-  /** The arguments before those of a batch without limiters and counters. */
+  /** The arguments before those of a batch without records. */
   #head: readonly string[] = [];
 
   async prepare(): Promise<void> {
@@ -25,15 +25,13 @@ export class ScriptHandler extends ServerHandler {
   }
 
   exchange(batch: Batch): Promise<Reply> {
-    const { operations } = batch;
-    const [names, keyOf] = isOfCounters(batch)
-      ? [countersOf(operations), counterKeyOf]
-      : [limitersOf(operations), limiterKeyOf];
-    const keys = [...names.keys()].map((name) => keyOf(this.base, name));
+    const records = recordsOf(batch.operations);
+    const { keyOf } = kindOf(batch);
+    const keys = Array.from(records.keys(), (name) => keyOf(this.base, name));
     const head = keys.length === 0 ? this.#head : this.#headOf(keys);
-    const words = encodeBatch(batch, names);
+    const words = encodeBatch(batch, records);
     return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
-      (reply) => decodeReply(reply, operations),
+      (reply) => decodeReply(reply, batch.operations),
       (error) => {
         if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
         throw new ConnectionLostError('the server has forgotten the script', { cause: error });
@@ -41,9 +39,9 @@ export class ScriptHandler extends ServerHandler {
     );
   }
 
-  #headOf(others: readonly string[]): readonly string[] {
+  #headOf(records: readonly string[]): readonly string[] {
     const { channelBase, publish } = this;
-    const keys = [...this.keys, ...others];
+    const keys = [...this.keys, ...records];
     return [this.#digest, `${keys.length}`, ...keys, channelBase, publish];
   }
 }

@@ -9,53 +9,45 @@
 
 if ARGV[3] == '#' then
   local MOST = 9007199254740991
-  local max, min, match, format = math.max, math.min, string.match, string.format
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  local lines, states, changed = { 'done 0 0 ' .. #ARGV - 3 }, {}, {}
-  local texts = redis.call('MGET', unpack(KEYS, 3))
+  local lines, states = { 'done 0 0 ' .. #ARGV - 3 }, {}
 
-  for i, text in ipairs(texts) do
-    states[i] = { total = 0, began = now, span = 0, stored = text }
-    if text then
-      local total, began, span = match(text, '^(%d+) (%d+) (%d+)$')
-      states[i].total, states[i].began, states[i].span = total + 0, min(began, now), span + 0
-    end
+  for i, text in ipairs(redis.call('MGET', unpack(KEYS, 3))) do
+    local total, began, span = string.match(text or '0 0 0', '^(%d+) (%d+) (%d+)$')
+    states[i] = { total = total + 0, began = math.min(began, now), span = span + 0, stored = text }
+  end
+
+  local function left_of(state)
+    return state.span - (now - state.began)
   end
 
   for i = 4, #ARGV do
-    local name, index, by, window, above, growth = match(ARGV[i], '^(%a+) (%d+) ?(%-?%d*) ?(%d*) ?(%d*) ?(%d*)$')
-    index = index + 0
-    local state = states[index]
-    local live = state.span - (now - state.began) > 0
+    local name, index, by, window, above, growth = string.match(ARGV[i], '^(%a+) (%d+) ?(%S*) ?(%d*) ?(%d*) ?(%d*)$')
+    local state = states[index + 0]
     if name == 'forget' then
+      state.span, state.changed = 0, true
       lines[i - 2] = 'number 0'
-      state.total, state.span, changed[index] = 0, 0, true
-    elseif not live and by + 0 <= 0 then
-      lines[i - 2] = 'count 0 0'
     else
-      if not live then
-        state.total, state.began, state.span = 0, now, window + 0
+      by = by + 0
+      if left_of(state) <= 0 then
+        state.total, state.began, state.span = 0, now, by > 0 and window + 0 or 0
       end
-      state.total = min(max(state.total + by, 0), MOST)
-      if by + 0 > 0 and growth ~= '0' and state.total > above + 0 then
-        state.began, state.span = now, min(window * growth ^ (state.total - above - 1), MOST)
+      state.total = math.min(math.max(state.total + by, 0), MOST)
+      if by > 0 and growth ~= '0' and state.total > above + 0 then
+        state.began, state.span = now, math.min(window * growth ^ (state.total - above - 1), MOST)
       end
-      if by ~= '0' then
-        changed[index] = true
-      end
-      lines[i - 2] = format('count %d %d', state.total, state.span - (now - state.began))
+      state.changed = state.changed or by ~= 0
+      lines[i - 2] = string.format('count %d %d', state.total, left_of(state))
     end
   end
 
-  for index in pairs(changed) do
-    local state, key = states[index], KEYS[index + 2]
-    local left = state.span - (now - state.began)
-    if left > 0 then
-      local text = format('%d %d %d', state.total, state.began, state.span)
-      redis.call('SET', key, text, 'PX', format('%d', left))
-    elseif state.stored then
-      redis.call('DEL', key)
+  for i, state in ipairs(states) do
+    local left, text = left_of(state), string.format('%d %d %d', state.total, state.began, state.span)
+    if state.changed and left > 0 then
+      redis.call('SET', KEYS[i + 2], text, 'PX', string.format('%d', left))
+    elseif state.changed and state.stored then
+      redis.call('DEL', KEYS[i + 2])
     end
   end
   return table.concat(lines, '\n')

@@ -33,9 +33,9 @@ const flag = (set: boolean): string => (set ? '1' : '0');
 /** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
 function argumentsOf(
   operation: Operation,
-  limiters: ReadonlyMap<string, number>,
+  records: ReadonlyMap<string, number>,
 ): readonly string[] {
-  const indexOf = (limiter: string): number => limiters.get(limiter) as number;
+  const indexOf = (record: string): number => records.get(record) as number;
   switch (operation.name) {
     case 'start': {
       const { within, count, time, look, groups } = operation;
@@ -124,33 +124,33 @@ function ratesText(rates: readonly StartRate[]): string {
   return text;
 }
 
-/** Returns the limiters that operations use, which are keys of their own on the server, numbered from 1 on. */
-export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
-  const limiters = new Map<string, number>();
-  const add = (limiter: string): void => {
-    if (!limiters.has(limiter)) limiters.set(limiter, limiters.size + 1);
+/** Returns the limiters or counters that operations use, which are keys of their own on the server, numbered from 1 on. */
+export function recordsOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
+  const records = new Map<string, number>();
+  const add = (record: string): void => {
+    if (!records.has(record)) records.set(record, records.size + 1);
   };
   for (const operation of operations) {
-    const { groups = none, limiter } = operation as { groups?: StartGroup[]; limiter?: string };
+    const { groups = none, limiter, counter = limiter } = operation as Recorded;
     for (const group of groups) add(group.limiter);
-    if (limiter !== undefined) add(limiter);
+    if (counter !== undefined) add(counter);
   }
-  return limiters;
+  return records;
+}
+
+interface Recorded {
+  readonly groups?: readonly StartGroup[];
+  readonly limiter?: string;
+  readonly counter?: string;
 }
 
 const none: readonly StartGroup[] = [];
 
-/** Returns the counters of a batch of them, numbered as its limiters would be. */
-export function countersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
-  const names = new Set(operations.map((each) => (each as { counter: string }).counter));
-  return new Map([...names].map((name, i) => [name, i + 1]));
-}
-
-/** `limiters`: those of the batch, or its counters, in the order in which they are passed as keys. */
-export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations)): string[] {
+/** `records`: those of the batch, in the order in which they are passed as keys. */
+export function encodeBatch(batch: Batch, records = recordsOf(batch.operations)): string[] {
   if (batch.join === 'none') {
     const kind = isOfCounters(batch) ? '#' : '-';
-    return [kind, ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
+    return [kind, ...batch.operations.flatMap((operation) => argumentsOf(operation, records))];
   }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
@@ -158,7 +158,7 @@ export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations
   const words = [
     `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
   ];
-  for (const operation of operations) words.push(...argumentsOf(operation, limiters));
+  for (const operation of operations) words.push(...argumentsOf(operation, records));
   return words;
 }
 
