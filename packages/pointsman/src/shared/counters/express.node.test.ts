@@ -266,7 +266,7 @@ describe('while the store is away', () => {
     await outcome;
   });
 
-  test('a store that refuses to write is told of', async () => {
+  test('the error of a store that refuses to write reaches the caller', async () => {
     const store = await storeOf('script');
     await scene.server.command('CONFIG', 'SET', 'maxmemory', '1');
     try {
