@@ -5,7 +5,7 @@ import express from 'express';
 import { MemoryStore, type Options, rateLimit } from 'express-rate-limit';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { soon, storeHandlers, useServer } from '../../../tests/redis/scene.js';
-import { expressRateLimitStore, StoreError } from '../index.js';
+import { expressRateLimitStore, SharedMutex, StoreError } from '../index.js';
 
 const scene = useServer();
 const minute = 60_000;
@@ -95,6 +95,20 @@ describe.each(storeHandlers)('%s', (handler) => {
       expect(await hits(web.increment(key)), key).toBe(1);
       expect(await hits(other.increment(key)), key).toBe(2);
     }
+  });
+
+  test('locks in the same namespace leave the counts alone', async () => {
+    const connections = await scene.store({ handler });
+    const store = expressRateLimitStore(connections, 'web');
+    store.init({ windowMs: minute });
+    const mutex = new SharedMutex(connections);
+    for (let i = 1; i <= 3; i++) {
+      expect((await store.increment('a')).totalHits).toBe(i);
+      await mutex.run('a', () => {});
+    }
+    // The last primitive that needs a session ends with it.
+    await mutex.close();
+    expect((await store.increment('a')).totalHits).toBe(4);
   });
 
   test('hits at once are each counted once', async () => {
