@@ -47,6 +47,11 @@ const isGroup: Check = (value) => {
 const areGroups: Check = (value) =>
   Array.isArray(value) && value.length > 0 && value.every(isGroup);
 
+const isHeld: Check = (value) =>
+  value === undefined ||
+  (Array.isArray(value) &&
+    value.every((each) => isId(Object(each).id) && isText(Object(each).key)));
+
 const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
   lock: {
     id: isId,
@@ -74,6 +79,7 @@ const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
     count: isCount,
     time: isTime,
     look: isFlag,
+    held: isHeld,
   },
   correct: { groups: areGroups, at: areNumbers },
   penalize: { limiter: isText, time: isTime },
@@ -118,5 +124,5 @@ export function isBatch(value: unknown): value is Batch {
   if (join !== 'none') return session !== '' && !operations.some(({ name }) => COUNTS.has(name));
   // Starts need no session, and neither do counters, which travel apart; everything else does.
   const [kind] = [STARTS, COUNTS].filter((kind) => kind.has(operations[0]?.name ?? 'start'));
-  return session === '' && operations.every(({ name }) => kind?.has(name));
+  return session === '' && operations.every((each) => kind?.has(each.name) && !('held' in each));
 }

@@ -21,9 +21,10 @@ export { type FastifyRateLimitStore, fastifyRateLimitStore } from './counters/fa
 export { LockLostError, StoreError } from './errors.js';
 export { Leader } from './leader.js';
 export type { CheckResult, RateState } from './limiter/check.js';
-export { SharedLimiter, type SharedLimiterStats } from './limiter/limiter.js';
+export { SharedLimiter } from './limiter/limiter.js';
 export type {
   SharedLimiterOptions,
+  SharedLimiterStats,
   SharedReserveOptions,
   SharedRunOptions,
   SharedStartOptions,

@@ -162,6 +162,16 @@ describe.each(storeHandlers)('%s', (handler) => {
     await waiters[1]?.promise;
   });
 
+  test('a weight above the first limit is accepted once the limit is raised', async () => {
+    const semaphore = await open(2);
+    await expect(semaphore.acquire('k', { weight: 3 })).rejects.toThrow(/weight/);
+    await semaphore.setLimit('k', 5);
+    const guard = await semaphore.acquire('k', { weight: 5 });
+    expect(await semaphore.tryAcquire('k')).toBe(undefined);
+    await guard.release();
+    await expect(semaphore.acquire('k', { weight: 6 })).rejects.toThrow(/weight/);
+  });
+
   onServer(
     'the permits of a process that stops renewing come back with the end of its lease',
     async () => {

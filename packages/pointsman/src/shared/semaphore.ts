@@ -59,6 +59,8 @@ export class SharedSemaphore extends SharedPrimitive {
   /** The number of permits of each key, unless {@link setLimit} has changed it. */
   readonly limit: number;
   #permits: PermitQueue | undefined;
+  /** The highest limit of a key that this process knows. */
+  #highest: number;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
@@ -70,6 +72,7 @@ export class SharedSemaphore extends SharedPrimitive {
     checkInteger('limit', limit, 1, MAX_LIMIT);
     super(store, 'semaphore', name);
     this.limit = limit;
+    this.#highest = limit;
   }
 
   /** Acquires permits of all `keys`; waits until they are free and it is this request's turn. Rejects like {@link SharedMutex.lock}. */
@@ -110,7 +113,8 @@ export class SharedSemaphore extends SharedPrimitive {
    * nothing. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
    * that start later, with an empty namespace, begin with the limit of the constructor.
    *
-   * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up.
+   * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up. A weight above
+   * the limit of the constructor is refused until this object has set a limit of at least that weight for some key.
    *
    * @throws {RangeError | TypeError} if an argument is invalid.
    */
@@ -120,10 +124,11 @@ export class SharedSemaphore extends SharedPrimitive {
     checkInteger('limit', limit, 1, MAX_LIMIT);
     this._refuseIfClosed();
     await this._open().session.number({ name: 'limit', key: wanted, limit });
+    this.#highest = Math.max(this.#highest, limit);
   }
 
   #share({ weight = 1, maxHold }: TryAcquireKeysOptions): Share {
-    checkInteger('weight', weight, 1, this.limit);
+    checkInteger('weight', weight, 1, this.#highest);
     checkMaxHold(maxHold);
     return { weight, limit: this.limit };
   }
