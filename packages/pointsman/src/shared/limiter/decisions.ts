@@ -165,7 +165,12 @@ export class Decisions {
   #tell(operation: () => Operation | undefined): void {
     const told = new Promise<void>((resolve) => {
       this.#open().send({
-        operation,
+        operation: () => {
+          const sent = operation();
+          // It may have reached the store; there will be no reply.
+          if (sent === undefined) resolve();
+          return sent;
+        },
         done: () => resolve(),
         failed: () => resolve(),
         lost: resolve,
