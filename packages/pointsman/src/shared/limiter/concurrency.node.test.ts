@@ -1,6 +1,6 @@
 /** The concurrency of a shared limiter, together with its rates. */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { soon, useServer, watch } from '../../../tests/redis/scene.js';
+import { short, soon, useServer, watch } from '../../../tests/redis/scene.js';
 import { ClosedError, SharedLimiter, type SharedLimiterOptions, StoreError } from '../index.js';
 
 const scene = useServer();
@@ -121,4 +121,29 @@ test('a limit of waiting requests counts those that wait for concurrency', async
   expect(limiter.stats.dropped).toBe(1);
   held.release();
   (await waiting).release();
+});
+
+test('a process that was cut off while a request waited for its start takes the concurrency again', async () => {
+  const proxy = await scene.proxy();
+  // Closing must not wait as long for what was given back over the lost connection.
+  const options = { concurrency: 1, rate: { limit: 1, per: 1_000 }, deadline: 200_000 };
+  const cut = await limiterOn(options, { port: proxy.port, ttl: short });
+  const observer = await limiterOn(options);
+  const next = async () => (await observer.check(undefined, { weight: 0 })).retryAfter;
+  (await cut.acquire()).release();
+  const waiting = watch(cut.acquire());
+  await vi.waitUntil(async () => (await next()) > 1_000, soon);
+  // The reply before this one has the time of the start.
+  await cut.check(undefined, { weight: 0 });
+  proxy.blackhole(true);
+  const other = await limiterOn({ concurrency: 1, deadline: 10_000 });
+  const held = await other.acquire();
+  // That time has passed.
+  await vi.waitUntil(async () => (await next()) < 900, soon);
+  expect(waiting.state).toBe('pending');
+  expect(cut).toMatchObject({ waiting: 1, running: 0, stats: { started: 1, finished: 1 } });
+  held.release();
+  proxy.blackhole(false);
+  proxy.cut();
+  (await waiting.promise).release();
 });

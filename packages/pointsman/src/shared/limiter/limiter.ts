@@ -31,7 +31,7 @@ import {
   type WhenUnavailable,
 } from './options.js';
 import type { SharedPermit } from './permit.js';
-import { Slots } from './slots.js';
+import { Slots, type Taken } from './slots.js';
 
 /** Counters since the limiter was created, of this process. */
 export interface SharedLimiterStats extends LimiterStats {
@@ -173,11 +173,15 @@ export class SharedLimiter {
       if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
       else if (index < decision.count)
         permit = this.#admission.permits.make(groups, decision.at, weight);
+      if (permit?._isGranted && !slots.valid) {
+        this.#admission.permits.withdraw(permit);
+        permit = undefined;
+      }
     } finally {
       this.#activity.count(-1, 0);
-      if (permit === undefined) slots();
+      if (permit === undefined) slots.release();
     }
-    permit?._onRelease(slots);
+    permit?._onRelease(slots.release);
     return permit;
   }
 
@@ -360,7 +364,8 @@ export class SharedLimiter {
     const expires = performance.now() + timeout;
     const slots = await this.#take(key, weight, { signal, timeout }, true);
     if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);
-    const release = slots as () => void;
+    const taken = slots as Taken;
+    let permit: SharedPermit;
     try {
       if (this.#closing !== undefined) {
         this.#activity.count(-1, 0);
@@ -370,27 +375,32 @@ export class SharedLimiter {
       const granted = this.#admission.acquire(key, weight, { signal, timeout: left });
       // Counts as waiting in the admission by now, so the limiter never appears idle.
       this.#activity.count(-1, 0);
-      const permit = await granted;
-      permit._onRelease(release);
-      return permit;
+      permit = await granted;
     } catch (error) {
-      release();
+      taken.release();
       throw error;
     }
+    permit._onRelease(taken.release);
+    if (taken.valid || !permit._isGranted) return permit;
+    // A process that was suspended while the request waited has lost its slots to others.
+    const left = Math.max(0, expires - performance.now());
+    const again = this.#acquireSlots({ ...options, timeout: left }, weight);
+    this.#admission.permits.withdraw(permit);
+    return again;
   }
 
   /**
    * Takes the concurrency of a request. Resolves to an error if the store does not answer, to undefined if nothing is free
-   * and `wait` is false, or to what releases it; the request then still counts as waiting.
+   * and `wait` is false, or to the slots; the request then still counts as waiting.
    */
   async #take(
     key: string | undefined,
     weight: Weight,
     { signal, timeout }: WaitOptions,
     wait: boolean,
-  ): Promise<(() => void) | StoreError | undefined> {
+  ): Promise<Taken | StoreError | undefined> {
     this.#activity.count(1, 0);
-    if (!this.#rates.isConcurrent) return () => {};
+    if (!this.#rates.isConcurrent) return { valid: true, release: () => {} };
     const controller = new AbortController();
     const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
     let isOver = false;
@@ -404,9 +414,9 @@ export class SharedLimiter {
     );
     try {
       const given = { signal: controller.signal, timeout };
-      const release = await this.#slots.take(key, weight, given, wait);
-      if (release === undefined) this.#activity.count(-1, 0);
-      return release;
+      const slots = await this.#slots.take(key, weight, given, wait);
+      if (slots === undefined) this.#activity.count(-1, 0);
+      return slots;
     } catch (error) {
       this.#activity.count(-1, 0);
       if (error instanceof StoreError) return error;

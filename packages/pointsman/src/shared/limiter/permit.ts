@@ -41,6 +41,11 @@ export class SharedPermit {
     this.#onRelease = release;
   }
 
+  /** @internal Whether the store has granted it. */
+  get _isGranted(): boolean {
+    return this.#start.groups.length > 0;
+  }
+
   /** Whether {@link release} has been called. */
   get released(): boolean {
     return this.#issuer === undefined;

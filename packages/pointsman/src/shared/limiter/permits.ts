@@ -32,6 +32,14 @@ export class Permits {
     return new SharedPermit(this, { groups, at, weight });
   }
 
+  /** Takes a permit back that its caller has not got: its start has not happened. */
+  withdraw(permit: SharedPermit): void {
+    permit.settle(0);
+    permit._giveBack();
+    this.#stats.started--;
+    this.#stats.finished--;
+  }
+
   /** A permit is released. */
   released(): void {
     this.#stats.finished++;

@@ -13,6 +13,13 @@ import { SharedPrimitive } from '../primitive.js';
 import type { Store } from '../store.js';
 import type { SharedRates } from './limits.js';
 
+/** The slots of a request. */
+export interface Taken {
+  /** Whether they are held beyond doubt; a process that was suspended or disconnected may have lost them. */
+  readonly valid: boolean;
+  release(): void;
+}
+
 export class Slots extends SharedPrimitive {
   readonly #rates: SharedRates;
 
@@ -21,13 +28,13 @@ export class Slots extends SharedPrimitive {
     this.#rates = rates;
   }
 
-  /** Resolves to a function that releases the slots, or to undefined if they are not free and `wait` is false. */
+  /** Resolves to undefined if the slots are not free and `wait` is false. */
   async take(
     key: string | undefined,
     weight: Weight,
     options: WaitOptions,
     wait: boolean,
-  ): Promise<(() => void) | undefined> {
+  ): Promise<Taken | undefined> {
     const { signal, timeout = Number.POSITIVE_INFINITY } = options;
     const expires = performance.now() + timeout;
     const taken = weighs(weight, 'concurrency');
@@ -51,6 +58,11 @@ export class Slots extends SharedPrimitive {
       release();
       throw error;
     }
-    return release;
+    return {
+      get valid() {
+        return guards.every((guard) => guard.valid);
+      },
+      release,
+    };
   }
 }
