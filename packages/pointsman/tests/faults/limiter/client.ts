@@ -20,6 +20,8 @@ const expected = new Set(['TimeoutError', 'AbortError', 'StoreError']);
 /** The share of the waiting requests that are given up. */
 const givenUpShare = 0.02;
 const settledShare = 0.5;
+/** A process that gets no turn for longer than this was paused, in nanoseconds. */
+const pause = 8e6;
 
 const start: LimiterStart = JSON.parse(process.argv[2] ?? '');
 setAhead(start.ahead);
@@ -28,6 +30,13 @@ process.on('uncaughtException', (error) => {
   log.write({ kind: 'odd', text: `uncaught ${error.stack}` });
   process.exit(1);
 });
+
+let lastTurn = now();
+setInterval(() => {
+  const turn = now();
+  if (turn - lastTurn > pause) log.write({ kind: 'pause', from: lastTurn, until: turn });
+  lastTurn = turn;
+}, 2).unref();
 
 const { store, end } = await open(start.setting);
 tap(store as PublicStore & StoreInside, log);

@@ -51,12 +51,19 @@ export interface Ended {
   readonly weight: number;
 }
 
+/** The process got no turn. */
+export interface Pause {
+  readonly kind: 'pause';
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface Odd {
   readonly kind: 'odd';
   readonly text: string;
 }
 
-export type Line = Grant | Correction | Started | Ended | Odd;
+export type Line = Grant | Correction | Started | Ended | Pause | Odd;
 
 export class LogWriter {
   readonly #file: number;

@@ -13,11 +13,14 @@ import type { Kind, Violation } from '../judge.js';
 import { type Outcome, summed, together } from '../outcome.js';
 import type { Terms } from '../trial.js';
 import { judgeLimiter } from './judge.js';
+import { Pauses } from './pauses.js';
 import { plans } from './plans.js';
 import { LimiterProcess } from './process.js';
 
 /** By how many milliseconds the clocks of a process are ahead of the machine's. */
 const ahead = [10_000, 20_000, 0, 13_000];
+/** Processes that wait for a turn for more than this share of the time cannot use a limit. */
+const busy = 0.02;
 /** Longer than any wait of a request. */
 const patience = 20_000;
 
@@ -140,7 +143,7 @@ export class LimiterTrial {
   }
 
   /** Ends the load, closes everything and judges. */
-  async finish({ isQuiet = false, isConcurrencyJudged = true } = {}): Promise<Outcome> {
+  async finish({ isUseJudged = false, isConcurrencyJudged = true } = {}): Promise<Outcome> {
     this.note('no more faults');
     this.#workedUntil = now();
     await Promise.all(
@@ -155,10 +158,10 @@ export class LimiterTrial {
     this.#rejected = summed(figures.map(({ rejected }) => rejected));
     await Promise.all(this.processes.map((process) => process.call('close')));
     await Promise.all(this.processes.map((process) => process.kill()));
-    return this.#judge(isQuiet, isConcurrencyJudged);
+    return this.#judge(isUseJudged, isConcurrencyJudged);
   }
 
-  #judge(isQuiet: boolean, isConcurrencyJudged: boolean): Outcome {
+  #judge(isUseJudged: boolean, isConcurrencyJudged: boolean): Outcome {
     const logs = this.#all.map((process) => process.log());
     const judged = judgeLimiter(plans, logs, {
       losses: this.#losses,
@@ -169,7 +172,14 @@ export class LimiterTrial {
     if (judged.late > 0) this.count('starts late after a pause', judged.late);
     if (this.#losses.length > 0) this.count('windows above the limit by a loss', judged.forgotten);
     const samples: Record<string, number[]> = {};
-    for (const { name, rate, used } of isQuiet ? plans : []) {
+    const length = this.#workedUntil - this.#workedFrom;
+    const waited = Math.max(
+      ...logs.map(
+        ({ lines }) => new Pauses(lines).between(this.#workedFrom, this.#workedUntil) / length,
+      ),
+    );
+    if (isUseJudged) samples['share of the time that a process got no turn'] = [waited * 100];
+    for (const { name, rate, used } of isUseJudged ? plans : []) {
       const [first] = rate;
       if (used === undefined || first === undefined) continue;
       // The first windows have the start of the processes in them.
@@ -184,7 +194,7 @@ export class LimiterTrial {
       }
       const share = sum / (windows * first.limit);
       samples[`share of the limit used, ${name}`] = [share * 100];
-      if (share < used) {
+      if (share < used && waited < busy) {
         this.violation('unused', `${(share * 100).toFixed(1)} % of the limit of ${name} was used`);
       }
     }
