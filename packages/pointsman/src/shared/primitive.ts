@@ -184,7 +184,7 @@ export abstract class SharedPrimitive {
       const { signal, timeout, maxHold } = options;
       if (signal?.aborted) throw signal.reason;
       this._refuseIfClosed();
-      const queue = this._open();
+      const queue = this._queue();
       this._enter(queue, keys, { signal, timeout }, { wait, maxHold, share }, resolve);
     });
   }
@@ -238,6 +238,11 @@ export abstract class SharedPrimitive {
       this.#strict = new StrictQueue(session);
     }
     return this.#strict;
+  }
+
+  /** @internal The queue of {@link _request}. */
+  protected _queue(): Queue {
+    return this._open();
   }
 
   /** @internal The requests that the store may not know. */

@@ -5,7 +5,8 @@
 
 import { checkFunction, checkInteger, detached } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions } from '../sync/options.js';
-import type { SharedGuard } from './acquisition.js';
+import type { Queue, SharedGuard } from './acquisition.js';
+import { PermitQueue } from './local/permit-queue.js';
 import {
   type AcquireKeysOptions,
   checkMaxHold,
@@ -29,11 +30,13 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
  * - **No permit is lost.** A permit is held by a session that renews it. The permits of a dead process are free when its
  *   lease has ended, and a second release does nothing, so the limit neither shrinks nor grows.
  * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
- * - **FIFO.** A small request never overtakes an earlier large one.
+ * - **FIFO.** Requests are served in the order in which the store received them, so a small request never overtakes an
+ *   earlier large one. A process may hand a permit over among its own tasks first, for at most 5 ms.
  * - **One space of keys.** The holder of a key of a {@link SharedMutex} excludes all permits of that key.
  *
  * The store reads all holders of a key with each request for it, so use it for up to a few hundred holders of one key.
- * Tokens, loss, cancellation and dead processes are as for a {@link SharedMutex}.
+ * Loss, cancellation and dead processes are as for a {@link SharedMutex}. A token is higher than that of every earlier
+ * holder that its permits exclude.
  *
  * @example
  * ```ts
@@ -55,6 +58,7 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
 export class SharedSemaphore extends SharedPrimitive {
   /** The number of permits of each key, unless {@link setLimit} has changed it. */
   readonly limit: number;
+  #permits: PermitQueue | undefined;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
@@ -102,8 +106,8 @@ export class SharedSemaphore extends SharedPrimitive {
   }
 
   /**
-   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, nothing is
-   * granted. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
+   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, the store grants
+   * nothing. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
    * that start later, with an empty namespace, begin with the limit of the constructor.
    *
    * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up.
@@ -122,5 +126,15 @@ export class SharedSemaphore extends SharedPrimitive {
     checkInteger('weight', weight, 1, this.limit);
     checkMaxHold(maxHold);
     return { weight, limit: this.limit };
+  }
+  /** @internal */
+  protected override _queue(): Queue {
+    this.#permits ??= new PermitQueue(this._open().session);
+    return this.#permits;
+  }
+
+  /** @internal */
+  override get _queues(): readonly Queue[] {
+    return this.#permits === undefined ? [] : [this.#permits];
   }
 }

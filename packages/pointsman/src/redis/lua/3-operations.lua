@@ -223,8 +223,8 @@ if space.fresh then
   -- The namespace is new unless the server has lost its state; then earlier locks may still be in use.
   local holders = space.announce_loss()
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
-  if join == 'again' or holders > 0 or uptime < ttl then
-    space.guard = space.latest + ttl
+  if join == 'again' or holders > 0 or uptime < space.ttl then
+    space.guard = space.latest + space.ttl
   end
 else
   space.check_run()
@@ -236,14 +236,13 @@ end
 local renewing = space.renew == '1'
   or not lease
   or space.incarnation > space.incarnations[me]
-  or lease - space.latest < ttl * 2 / 3
+  or lease - space.latest < space.ttl * 2 / 3
 if renewing then
   if lease then
     redis.call('ZREM', space.index, space.lease_member(me, lease))
   end
-  local ends = space.latest + ttl
-  local record = ends .. ' ' .. incarnation .. ' ' .. ttl .. ' ' .. secret
-  redis.call('HSET', space.state, 'session:' .. me, record)
+  local ends = space.latest + space.ttl
+  redis.call('HSET', space.state, 'session:' .. me, ends .. ' ' .. identity)
   redis.call('ZADD', space.index, 0, space.lease_member(me, ends))
   space.leases[me], space.secrets[me] = ends, secret
 end
@@ -271,7 +270,7 @@ else
   end
   if renewing then
     -- The keys do not expire before the server's clock has passed the last token.
-    local life = math.ceil(3 * ttl + ahead)
+    local life = math.ceil(3 * space.ttl + ahead)
     for _, key in ipairs({ KEYS[1], KEYS[2] }) do
       if redis.call('PTTL', key) < life then
         redis.call('PEXPIRE', key, life)

@@ -141,9 +141,8 @@ export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const words = [
-    `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
-  ];
+  const identity = `${incarnation} ${ttl} ${secret}`;
+  const words = [`${session} ${time} ${flag(renew)} ${join} ${run} ${identity}`];
   for (const operation of operations) words.push(...argumentsOf(operation, limiters));
   return words;
 }

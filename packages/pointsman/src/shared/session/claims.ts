@@ -37,7 +37,8 @@ export interface ClaimOwner {
 export class Claim {
   readonly id: string;
   readonly owner: ClaimOwner;
-  readonly acquisition: Acquisition;
+  /** Its owner may replace it by one with the same terms. */
+  acquisition: Acquisition;
   state: 'requested' | 'held' | 'over' = 'requested';
   /** The keys that it holds, including optional ones. */
   readonly owned = new Set<string>();
