@@ -127,9 +127,9 @@ describe('starts', () => {
     // Of the second start the window that began at 9 still has one.
     const both = [...used, grant(105), ...start(105), grant(106), ...start(106)];
     expect(judge([both], leased).kinds).toEqual(['above the limit']);
-    expect(judge([[lease, ...start(1), ...start(60)]], leased).kinds).toEqual(['early']);
-    const pause: Line = { kind: 'pause', from: machine(5), until: machine(60) };
-    expect(judge([[lease, ...start(1), pause, ...start(60)]], leased)).toMatchObject({
+    expect(judge([[lease, ...start(1), ...start(90)]], leased).kinds).toEqual(['early']);
+    const pause: Line = { kind: 'pause', from: machine(5), until: machine(90) };
+    expect(judge([[lease, ...start(1), pause, ...start(90)]], leased)).toMatchObject({
       kinds: [],
       late: 1,
     });

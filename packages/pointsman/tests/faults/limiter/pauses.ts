@@ -35,8 +35,7 @@ export class Pauses {
   /** Returns the total between two times. */
   between(from: number, until: number): number {
     return this.#all.reduce(
-      (sum, pause) =>
-        sum + Math.max(0, Math.min(until, pause.until) - Math.max(from, pause.from)),
+      (sum, pause) => sum + Math.max(0, Math.min(until, pause.until) - Math.max(from, pause.from)),
       0,
     );
   }

@@ -9,7 +9,7 @@ import { Pauses } from './pauses.js';
  * How long a process may take, in microseconds and without its pauses, between the limiter's look at the clock, or the
  * arrival of the reply, and the start. A start whose lease ends meanwhile is counted as late.
  */
-const standstill = 20_000;
+const standstill = 50_000;
 
 interface Consumed {
   readonly violations: readonly Violation[];

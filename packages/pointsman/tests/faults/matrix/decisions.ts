@@ -40,7 +40,7 @@ const set = (name: string, value: string, usual: string) => async (server: Serve
   return async () => void (await server.command('CONFIG', 'SET', name, usual));
 };
 
-const cases: readonly Case[] = [
+const silent: readonly Case[] = [
   {
     name: 'SIGSTOP',
     async spoil(server) {
@@ -91,6 +91,9 @@ const cases: readonly Case[] = [
       };
     },
   },
+];
+
+const refusing: readonly Case[] = [
   {
     name: 'READONLY',
     async spoil(server) {
@@ -215,16 +218,21 @@ async function tryCase(terms: Terms, { name, options, spoil }: Case): Promise<Ou
   };
 }
 
-export const decisions: Fault = {
-  number: 'g6',
-  name: 'server does not decide',
-  how: `one after another: ${cases.map(({ name }) => name).join(', ')}`,
-  holds: `acquire, tryAcquire, check and run of limiters with a rate, a lease and a concurrency are decided by the deadline of ${deadline} ms, and are served again afterwards`,
-  full: { ttl: 1_000, count: 5, trials: ['script', 'pure'] },
-  short: { ttl: 1_000, count: 1, trials: ['script'] },
-  run: async (terms) => {
-    const outcomes: Outcome[] = [];
-    for (const each of cases) outcomes.push(await tryCase(terms, each));
-    return together(outcomes);
-  },
-};
+function rowOf(number: string, name: string, cases: readonly Case[]): Fault {
+  return {
+    number,
+    name,
+    how: `one after another: ${cases.map(({ name }) => name).join(', ')}`,
+    holds: `acquire, tryAcquire, check and run of limiters with a rate, a lease and a concurrency are decided by the deadline of ${deadline} ms, and are served again afterwards`,
+    full: { ttl: 1_000, count: 5, trials: ['script', 'pure'] },
+    short: { ttl: 1_000, count: 1, trials: ['script'] },
+    run: async (terms) => {
+      const outcomes: Outcome[] = [];
+      for (const each of cases) outcomes.push(await tryCase(terms, each));
+      return together(outcomes);
+    },
+  };
+}
+
+export const silentServer = rowOf('g6', 'server does not answer', silent);
+export const refusingServer = rowOf('g7', 'server refuses', refusing);

@@ -8,7 +8,7 @@ import { together } from '../outcome.js';
 import { until } from '../patience.js';
 import { between, oneOf } from '../random.js';
 import type { Terms } from '../trial.js';
-import { decisions } from './decisions.js';
+import { refusingServer, silentServer } from './decisions.js';
 
 const processes = 4;
 
@@ -180,5 +180,6 @@ export const limiterMatrix: readonly Fault[] = [
   stopped,
   restarted,
   failedOver,
-  decisions,
+  silentServer,
+  refusingServer,
 ];

@@ -13,7 +13,7 @@ export const mayhem: Fault = {
   how: 'of 4 processes and the server, one is killed and replaced, or stopped for 0.05 to 2.5 ttl, one after another; a server of Redis loses its data',
   holds: 'nothing beyond that',
   full: { ttl: 300, count: 100, trials: ['script', 'host'] },
-  short: { ttl: 300, count: 8, trials: ['script', 'host'] },
+  short: { ttl: 500, count: 6, trials: ['script', 'host'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const isMutex = terms.primitive === 'mutex';
