@@ -46,6 +46,11 @@ const isGroup: Check = (value) => {
 const areGroups: Check = (value) =>
   Array.isArray(value) && value.length > 0 && value.every(isGroup);
 
+const isHeld: Check = (value) =>
+  value === undefined ||
+  (Array.isArray(value) &&
+    value.every((each) => isId(Object(each).id) && isText(Object(each).key)));
+
 const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
   lock: {
     id: isId,
@@ -73,6 +78,7 @@ const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
     count: isCount,
     time: isTime,
     look: isFlag,
+    held: isHeld,
   },
   correct: { groups: areGroups, at: areNumbers },
   penalize: { limiter: isText, time: isTime },
@@ -113,6 +119,6 @@ export function isBatch(value: unknown): value is Batch {
   if (!Array.isArray(operations) || !operations.every(isOperation)) return false;
   // Starts need no session; everything else does.
   return join === 'none'
-    ? session === '' && operations.every(({ name }) => STARTS.has(name))
+    ? session === '' && operations.every((each) => STARTS.has(each.name) && !('held' in each))
     : session !== '';
 }

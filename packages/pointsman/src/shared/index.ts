@@ -14,9 +14,10 @@ export type { SharedCondition } from './condition.js';
 export { LockLostError, StoreError } from './errors.js';
 export { Leader } from './leader.js';
 export type { CheckResult, RateState } from './limiter/check.js';
-export { SharedLimiter, type SharedLimiterStats } from './limiter/limiter.js';
+export { SharedLimiter } from './limiter/limiter.js';
 export type {
   SharedLimiterOptions,
+  SharedLimiterStats,
   SharedReserveOptions,
   SharedRunOptions,
   SharedStartOptions,
@@ -31,6 +32,7 @@ export type {
   LockKeysOptions,
   SharedMutexOptions,
   SharedOptions,
+  SharedSemaphoreOptions,
   StoreOptions,
   TryAcquireKeysOptions,
   TryLockKeysOptions,

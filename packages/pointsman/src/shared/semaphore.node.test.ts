@@ -1,15 +1,20 @@
 /** The semaphore on Redis, with both handlers, and on one machine: weights, order, live limits, dead processes and bad input. */
 import { describe, expect, test } from 'vitest';
 import { short, soon, storeHandlers, useServer, watch } from '../../tests/redis/scene.js';
-import { type SharedGuard, SharedMutex, SharedSemaphore } from './index.js';
+import {
+  type SharedGuard,
+  SharedMutex,
+  SharedSemaphore,
+  type SharedSemaphoreOptions,
+} from './index.js';
 
 const scene = useServer();
 
 describe.each(storeHandlers)('%s', (handler) => {
   /** Of what a server, or the way there, can suffer. */
   const onServer = test.skipIf(handler === 'host');
-  const open = async (limit: number, ttl = 1_000) =>
-    new SharedSemaphore(await scene.store({ handler, ttl }), limit);
+  const open = async (limit: number, ttl = 1_000, options: SharedSemaphoreOptions = {}) =>
+    new SharedSemaphore(await scene.store({ handler, ttl }), limit, options);
   const untilWaiting = (semaphore: SharedSemaphore, count: number) =>
     expect.poll(async () => (await semaphore.query()).waiting.length, soon).toBe(count);
 
@@ -80,6 +85,21 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
     await semaphore.drain();
     expect(await semaphore.query()).toEqual({ held: [], waiting: [] });
+  });
+
+  test('in the mode strict all tasks of all processes are served in the order of their requests', async () => {
+    const strict = { mode: 'strict' } as const;
+    const [one, other] = [await open(1, 1_000, strict), await open(1, 1_000, strict)];
+    const first = await one.acquire('k');
+    const order: string[] = [];
+    const runs: Promise<unknown>[] = [];
+    for (const [task, semaphore] of Object.entries({ a: one, b: other, c: one, d: other })) {
+      runs.push(semaphore.run('k', () => order.push(task)));
+      await untilWaiting(other, runs.length);
+    }
+    await first.release();
+    await Promise.all(runs);
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
   });
 
   test('a process that never stops handing a permit on does not starve another', async () => {
@@ -160,6 +180,16 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect(waiters[1]?.state).toBe('pending');
     await second.release();
     await waiters[1]?.promise;
+  });
+
+  test('a weight above the first limit is accepted once the limit is raised', async () => {
+    const semaphore = await open(2);
+    await expect(semaphore.acquire('k', { weight: 3 })).rejects.toThrow(/weight/);
+    await semaphore.setLimit('k', 5);
+    const guard = await semaphore.acquire('k', { weight: 5 });
+    expect(await semaphore.tryAcquire('k')).toBe(undefined);
+    await guard.release();
+    await expect(semaphore.acquire('k', { weight: 6 })).rejects.toThrow(/weight/);
   });
 
   onServer(

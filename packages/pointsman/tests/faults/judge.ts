@@ -137,7 +137,7 @@ const excludes = (one: Share | undefined, other: Share | undefined): boolean =>
 
 /**
  * The order of two grants is known if the holders exclude each other, and if one was requested after the other had
- * entered.
+ * entered. That does not hold for permits, which the tasks of a process hand to each other with tokens of the first.
  */
 function tokens(key: string, holds: readonly Hold[]): Violation[] {
   const found: Violation[] = [];
@@ -166,7 +166,8 @@ function tokens(key: string, holds: readonly Hold[]): Violation[] {
       if (before === undefined || next.token > before.token) before = next;
       entered += 1;
     }
-    if (before !== undefined) compare(hold, before);
+    const isPermit = hold.share !== undefined && hold.share.limit > 0;
+    if (before !== undefined && !isPermit) compare(hold, before);
   }
   return found;
 }

@@ -21,7 +21,7 @@ Client processes use a primitive on a real store. A judge that does not query th
 
 - no two holders of a key that exclude each other are valid at the same time;
 - no lock is handed out invalid (a lock that ended less than 50 ms before, while the process was paused during the hand-out, counts as overtaken), and the store's state never contradicts a valid holder;
-- tokens grow in the order of the grants, as far as that order is known: if the holders exclude each other, or if one was requested after the other had entered. So a fenced store accepts no write of an earlier holder after one of a later holder;
+- tokens grow in the order of the grants, as far as that order is known: if the holders exclude each other, or, except for permits of a semaphore, if one was requested after the other had entered. So a fenced store accepts no write of an earlier holder after one of a later holder;
 - the signal of a lost lock aborts, and a lost lock stays lost;
 - every request is answered in bounded time once the fault is over;
 - after the last \`close()\` the server is as empty as before, within 3 ttl if processes were killed;

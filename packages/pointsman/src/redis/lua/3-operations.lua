@@ -186,6 +186,20 @@ function operations.reserve(count)
   return 'number ' .. space.token_text(space.next_token(count + 0))
 end
 
+-- ids; for each a key, then a start: it has no effect unless each request holds its key
+function operations.held(ids)
+  local is_held = true
+  for id in string.gmatch(ids, '%S+') do
+    is_held = space.token_of(id, space.holders({ argument() })[1]) and is_held
+  end
+  local start = string.sub(argument(), 7)
+  if is_held then
+    return operations.start(start)
+  end
+  local look = string.gsub(start, '^(%S+ %d+ %d+) %d', '%1 1')
+  return (string.gsub(operations.start(look), '^start %d', 'start 0'))
+end
+
 function operations.renew()
   local next_end = space.sweep()
   return next_end and 'renewed ' .. next_end - space.time or 'renewed'

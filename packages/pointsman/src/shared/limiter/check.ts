@@ -1,5 +1,6 @@
 /** The result of a request that does not wait. */
 
+import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
 
@@ -33,6 +34,16 @@ export interface CheckResult {
   readonly rates: readonly RateState[];
 }
 
+/** Milliseconds until a request may try again that lacks only concurrency: nothing tells when that is free. */
+const UNKNOWN = 1_000;
+
+/** Returns what a check says if the store has not decided. */
+export function undecidedResultOf(rates: readonly ReadRate[], allowed: boolean): CheckResult {
+  const [{ limit, per, burst = limit }] = rates as readonly [ReadRate];
+  const retryAfter = allowed ? 0 : per / limit;
+  return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
+}
+
 /** Returns the decision for the question at `index` among equal ones. `whole` names the group of all requests. */
 export function checkResultOf(
   groups: readonly StartGroup[],
@@ -58,7 +69,7 @@ export function checkResultOf(
     );
   const [tightest] = [...rates].sort((a, b) => a.remaining - b.remaining || b.reset - a.reset);
   const { limit, remaining, reset } = tightest as RateState;
-  const wait = granted ? next : delay;
+  const wait = granted ? next : delay || UNKNOWN * 1000;
   const retryAfter = allowed ? 0 : wait < 0 ? Infinity : wait / 1000;
   return { allowed, limit, remaining, reset, retryAfter, rates };
 }

@@ -45,6 +45,7 @@ export class Leases {
   isWanted(lane: Lane): boolean {
     return (
       this.size > 1 &&
+      !this.#rates.isConcurrent &&
       this.#rates.leaseTime > 1 &&
       lane.spare === undefined &&
       performance.now() >= lane.singleUntil
@@ -75,7 +76,7 @@ export class Leases {
         continue;
       }
       lease.left--;
-      const permit = this.#permits.make(lease.groups, lease.at, 1);
+      const permit = this.#permits.make({ ...lease, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);
       }

@@ -181,6 +181,15 @@ test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', a
   await expect(limiter.acquire({ key: 'a', timeout: 1 })).rejects.toThrow(TimeoutError);
 });
 
+test('a penalty of another process ends a lease at the latest when it ends anyway', async () => {
+  const options = { rate: { limit: 1_000, per: 20_000 }, lease: 500 };
+  const [leased, other] = [await limiterOn(options), await limiterOn(options)];
+  await leased.acquire();
+  await other.penalize(minute);
+  await vi.waitUntil(async () => (await leased.tryAcquire()) === undefined, soon);
+  expect(await leased.check()).toMatchObject({ allowed: false });
+});
+
 test('changed limits end the lease of the process', async () => {
   const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
   await limiter.acquire();

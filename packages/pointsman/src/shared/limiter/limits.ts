@@ -74,6 +74,10 @@ export class SharedRates {
     return this.#all.rates.length > 0;
   }
 
+  get hasRates(): boolean {
+    return this.all.length + this.perKey.length > 0;
+  }
+
   /** The name by which the store knows the limiter, or a key of it. */
   nameOf(key: string | undefined, isWhole = false): string {
     return isWhole ? this.#name : `${this.#name}:${key ?? ''}`;

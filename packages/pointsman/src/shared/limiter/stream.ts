@@ -13,13 +13,11 @@ import {
   type Sender,
   type SentBatch,
 } from '../session/batches.js';
-import { now } from '../session/time.js';
 import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
+import type { Route } from './decisions.js';
 
-/** Minimum milliseconds without a reply after which a connection counts as half-open. */
-const MIN_PATIENCE = 1_000;
-
-export class StartStream implements LinkObserver, Sender {
+export class StartStream implements LinkObserver, Sender, Route {
+  closed = false;
   readonly label: string;
   readonly continuity = 0;
   readonly #ttl: number;
@@ -46,7 +44,6 @@ export class StartStream implements LinkObserver, Sender {
     this.#link.renew();
   }
 
-  /** Why the store cannot be reached, if it is known. */
   get trouble(): unknown {
     return this.#stream.suspended;
   }
@@ -56,16 +53,12 @@ export class StartStream implements LinkObserver, Sender {
     return this.#stream.empty;
   }
 
-  /** Connects again if the store has been silent for so long that the connection may be half-open. */
   checkSilence(patience: number): void {
-    const since = this.#stream.unansweredSince;
-    if (since === undefined) return;
-    if (now().monotonic - since.monotonic >= Math.max(patience, MIN_PATIENCE)) {
-      this.#link.reconnect();
-    }
+    if (this.#stream.isSilent(patience)) this.#link.reconnect();
   }
 
   close(): Promise<void> {
+    this.closed = true;
     for (const operation of this.#stream.take()) operation.lost();
     return this.#link.close();
   }

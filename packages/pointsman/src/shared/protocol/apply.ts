@@ -203,7 +203,12 @@ class BatchExecution {
           },
         };
       }
-      case 'start':
+      case 'start': {
+        const { held = [], look } = operation;
+        const isHeld = held.every(({ id, key }) => this.#keys.holdOf(id, key) !== undefined);
+        const result = this.#starts.start({ ...operation, look: look || !isHeld });
+        return isHeld ? result : { ...result, granted: false };
+      }
       case 'correct':
       case 'penalize':
         return performStart(this.#starts, operation);

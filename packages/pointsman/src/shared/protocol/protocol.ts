@@ -23,6 +23,12 @@ export interface Share {
   readonly limit: number;
 }
 
+/** A key that a request has to hold. */
+export interface HeldKey {
+  readonly id: string;
+  readonly key: string;
+}
+
 export type Operation =
   /**
    * Locks all of `keys`, or queues for them: alone, or shared with other requests that share. Also locks those of
@@ -69,8 +75,11 @@ export type Operation =
   | { readonly name: 'renew' }
   | { readonly name: 'leave'; readonly session: string }
   | { readonly name: 'query' }
-  /** Starts something at the rates of limiters, now or after a delay. If it is sent again, it may count twice. */
-  | ({ readonly name: 'start' } & StartRequest)
+  /**
+   * Starts something at the rates of limiters, now or after a delay. If it is sent again, it may count twice. Has no effect
+   * unless the requests `held` hold their keys by now: it is then refused, with the delay that the rates require.
+   */
+  | ({ readonly name: 'start'; readonly held?: readonly HeldKey[] } & StartRequest)
   /** Adds to the weight of a start, or gives some of it back. Never sent again. */
   | {
       readonly name: 'correct';

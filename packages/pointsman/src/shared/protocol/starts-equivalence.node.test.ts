@@ -6,7 +6,8 @@
  */
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { soon } from '../../../tests/redis/scene.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from '../../redis/connection/clients.js';
 import type { CommandConnection } from '../../redis/connection/connection.js';
@@ -15,7 +16,7 @@ import { PureHandler } from '../../redis/handlers/pure.js';
 import { ScriptHandler } from '../../redis/handlers/script.js';
 import { loadStarts, storeStarts } from '../../redis/handlers/stored-starts.js';
 import { apply } from './apply.js';
-import type { Batch, Operation } from './protocol.js';
+import type { Batch, HeldKey, Operation } from './protocol.js';
 import type { StartRate, StartsState } from './starts.js';
 import { emptyState } from './state.js';
 
@@ -41,6 +42,9 @@ let commands: CommandConnection;
 
 beforeAll(async () => {
   server = await startServer();
+  // A server that has just started may have lost its data, so its first locks would wait for a lease.
+  const info = async () => String(await server.command('INFO', 'server'));
+  await vi.waitFor(async () => expect(await info()).toMatch(/^uptime_in_seconds:[1-9]/m), soon);
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
 }, 20_000);
@@ -68,6 +72,25 @@ const anyGroups = fc
   .map((groups) => groups.filter(({ limiter }, i) => i === 0 || limiter !== groups[0]?.limiter))
   .map((groups) => groups.sort((a, b) => +(a.rates.length === 0) - +(b.rates.length === 0)));
 
+/** In a batch with a session, the first two requests hold their keys, and the third does not. */
+const keys = [
+  { id: 'p.0/1', key: 'k' },
+  { id: 'p.0/2', key: 'schlüssel:\n' },
+  { id: 'p.0/3', key: 'k' },
+] as const;
+const [one, two, other] = keys;
+const heldKeys = [[one], [two], [one, two], [other], [one, other]];
+const share = { weight: 1, limit: 1 };
+const lockOf = ({ id, key }: HeldKey): Operation => ({
+  name: 'lock',
+  id,
+  tokens: 1,
+  wait: false,
+  keys: [key],
+  optional: [],
+  share,
+});
+
 const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 12,
@@ -78,6 +101,7 @@ const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
       count: fc.constantFrom(1, 1, 1, 10),
       time: fc.constantFrom(10_000, 400_000),
       look: fc.constantFrom(false, false, false, false, true),
+      held: fc.constantFrom([], [], ...heldKeys),
     }),
   },
   {
@@ -173,15 +197,21 @@ async function play(actions: readonly Action[]): Promise<void> {
       continue;
     }
     const operations = action.operations.map(
-      (operation): Operation => (operation.name === 'correct' ? { ...operation, at } : operation),
+      (operation): Operation =>
+        operation.name === 'correct' ? { ...operation, at } : { ...operation },
     );
     await client.del(keyOf(CLOCK));
     operations.push({ name: 'penalize', limiter: CLOCK, time: 1e9 });
-    if (action.mixed) operations.unshift({ name: 'reserve', tokens: 1 });
+    if (action.mixed) {
+      operations.unshift(...keys.map(lockOf));
+      operations.push(...keys.map(({ id, key }) => ({ name: 'unlock', id, keys: [key] }) as const));
+    } else {
+      for (const each of operations) delete (each as { held?: unknown }).held;
+    }
     const batch: Batch = {
       session: 'p.0',
       secret: 's',
-      ttl: 60_000,
+      ttl: 500,
       incarnation: 1,
       join: action.mixed ? 'new' : 'none',
       operations,

@@ -37,7 +37,7 @@ function argumentsOf(
   const indexOf = (limiter: string): number => limiters.get(limiter) as number;
   switch (operation.name) {
     case 'start': {
-      const { within, count, time, look, groups } = operation;
+      const { within, count, time, look, groups, held = [] } = operation;
       const words = [''];
       let rated = 0;
       let rest = '';
@@ -50,7 +50,9 @@ function argumentsOf(
         }
       }
       words[0] = `start ${within} ${count} ${time} ${flag(look)} ${rated}${rest}`;
-      return words;
+      if (held.length === 0) return words;
+      const ids = held.map(({ id }) => id).join(' ');
+      return [`held ${ids}`, ...held.map(({ key }) => key), ...words];
     }
     case 'correct': {
       const { groups, at } = operation;

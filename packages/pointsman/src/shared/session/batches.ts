@@ -45,6 +45,9 @@ export interface Sender {
 /** The maximum number of operations in a batch, which the server processes without interruption. */
 const MAX_OPERATIONS = 256;
 
+/** Minimum milliseconds without a reply after which a connection counts as half-open. */
+const MIN_PATIENCE = 1_000;
+
 export class BatchStream {
   /** Why nothing can be sent; undefined if batches can be sent. */
   suspended: unknown = new ConnectionLostError('not connected yet');
@@ -67,6 +70,13 @@ export class BatchStream {
 
   get unansweredSince(): Moment | undefined {
     return this.#sent[0]?.at;
+  }
+
+  /** Whether the server has not replied for so long that the connection may be half-open. */
+  isSilent(patience: number): boolean {
+    const [first] = this.#sent;
+    if (first === undefined) return false;
+    return now().monotonic - first.at.monotonic >= Math.max(patience, MIN_PATIENCE);
   }
 
   add(operation: PendingOperation): void {
