@@ -5,7 +5,8 @@
  */
 
 import type { Batch, Operation, Share } from '../shared/protocol/protocol.js';
-import type { StartGroup, StartRate } from '../shared/protocol/starts.js';
+import type { StartRate } from '../shared/protocol/rate-log.js';
+import type { StartGroup } from '../shared/protocol/starts.js';
 
 type Check = (value: unknown) => boolean;
 

@@ -10,8 +10,9 @@
 import { apply } from '../../shared/protocol/apply.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
 import type { StartsState } from '../../shared/protocol/starts.js';
+import { limitersOf } from '../../shared/protocol/starts-wire.js';
 import { emptyState, type World } from '../../shared/protocol/state.js';
-import { encodeMessage, limitersOf, mapOf, signMessage } from '../../shared/protocol/wire.js';
+import { encodeMessage, mapOf, signMessage } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { Mutex } from '../../sync/mutex/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
@@ -94,7 +95,7 @@ export class PureHandler extends ServerHandler {
     const [stateKey, indexKey] = this.keys;
     const begun = performance.now();
     const limiterKeys = new Map(
-      [...limitersOf(batch.operations).keys()].map((limiter) => [
+      [...limitersOf(batch.operations)].map((limiter) => [
         limiter,
         limiterKeyOf(this.base, limiter),
       ]),

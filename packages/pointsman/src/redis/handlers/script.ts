@@ -7,7 +7,7 @@
  */
 
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import { decodeReply, encodeBatch, limitersOf } from '../../shared/protocol/wire.js';
+import { decodeReply, encodeBatch } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
 import { limiterKeyOf, ServerHandler } from './handler.js';
@@ -24,9 +24,9 @@ export class ScriptHandler extends ServerHandler {
   }
 
   exchange(batch: Batch): Promise<Reply> {
-    const limiters = limitersOf(batch.operations);
-    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
+    const limiters = new Map<string, number>();
     const words = encodeBatch(batch, limiters);
+    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
     return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
       (reply) => decodeReply(reply, batch.operations),
       (error) => {

@@ -53,6 +53,8 @@ export class Lane {
   lease: Lease | undefined;
   /** The lease after it, which is asked for when half of it is used. */
   spare: Lease | undefined;
+  /** Whether its key is requested often enough for a lease; undefined until its first request is asked for. */
+  isHot: boolean | undefined;
   /** Whether the store is asked for a lease. */
   isLeasing = false;
   /** Until then it asks for single starts: the last lease was not granted in full. */

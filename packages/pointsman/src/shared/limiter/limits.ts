@@ -4,7 +4,8 @@ import { checkInteger } from '../../sync/errors.js';
 import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import { checkOptions } from '../../sync/options.js';
-import type { StartGroup, StartRate } from '../protocol/starts.js';
+import type { StartRate } from '../protocol/rate-log.js';
+import type { StartGroup } from '../protocol/starts.js';
 import { MAX_LIMIT, type SharedLimits, travelling } from './options.js';
 
 /** Starts are taken ahead for this part of the shortest window; the same part of the limit can stay unused. */

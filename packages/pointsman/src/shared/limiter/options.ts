@@ -15,7 +15,7 @@ import {
   type WaitOptions,
 } from '../../sync/options.js';
 import { isTorn } from '../options.js';
-import type { StartRate } from '../protocol/starts.js';
+import type { StartRate } from '../protocol/rate-log.js';
 
 /** What a limiter does with a request about which the store has not decided in time. */
 export type WhenUnavailable = 'refuse' | 'allow' | 'share';
@@ -31,7 +31,8 @@ export interface SharedLimiterOptions extends LimiterLimits {
    * The number of starts that a process takes in advance for a key, an integer from 1 to 1000000: it then starts that many
    * requests of weight 1 without the store. Starts that are not used within 1/128 of the shortest window, at most 1 second,
    * are returned. For a window below 128 ms, and together with a concurrency, which takes a trip for each request anyway, it
-   * has no effect. Default 1.
+   * has no effect. The store decides about each request of a key that has had fewer than three requests within about the
+   * time of a lease. Default 1.
    */
   readonly lease?: number | undefined;
   /**

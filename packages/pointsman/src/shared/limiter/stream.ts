@@ -7,6 +7,7 @@
 
 import { refusalOf } from '../errors.js';
 import type { Batch, Operation, Reply } from '../protocol/protocol.js';
+import type { StartRequest } from '../protocol/starts.js';
 import {
   BatchStream,
   type PendingOperation,
@@ -15,6 +16,17 @@ import {
 } from '../session/batches.js';
 import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
 import type { Route } from './decisions.js';
+
+/** Of several batches, the store applies one while this process encodes and decodes the others. */
+const PARTS = 4;
+/** Fewer operations in a batch cost more than that saves. */
+const MIN_OPERATIONS = 8;
+
+/** The name of the rates from which an operation takes first. */
+function limiterOf(operation: Operation | undefined): string | undefined {
+  const { groups } = operation as Partial<StartRequest>;
+  return groups?.[0]?.limiter;
+}
 
 export class StartStream implements LinkObserver, Sender, Route {
   closed = false;
@@ -85,6 +97,13 @@ export class StartStream implements LinkObserver, Sender, Route {
 
   ready(): boolean {
     return true;
+  }
+
+  sizeOf(operations: readonly Operation[]): number {
+    // Requests that share rates take turns within a batch.
+    const [first, second] = operations;
+    if (second !== undefined && limiterOf(first) === limiterOf(second)) return operations.length;
+    return Math.max(MIN_OPERATIONS, Math.ceil(operations.length / PARTS));
   }
 
   batch(operations: readonly Operation[], incarnation: number): Batch {

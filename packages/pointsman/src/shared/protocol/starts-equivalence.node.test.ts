@@ -6,7 +6,7 @@
  */
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { soon } from '../../../tests/redis/scene.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from '../../redis/connection/clients.js';
@@ -17,7 +17,8 @@ import { ScriptHandler } from '../../redis/handlers/script.js';
 import { loadStarts, storeStarts } from '../../redis/handlers/stored-starts.js';
 import { apply } from './apply.js';
 import type { Batch, HeldKey, Operation } from './protocol.js';
-import type { StartRate, StartsState } from './starts.js';
+import type { StartRate } from './rate-log.js';
+import type { StartGroup, StartsState } from './starts.js';
 import { emptyState } from './state.js';
 
 /** The names contain every character with a meaning in the stored form. */
@@ -91,64 +92,80 @@ const lockOf = ({ id, key }: HeldKey): Operation => ({
   share,
 });
 
-const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      name: fc.constant('start' as const),
-      groups: anyGroups,
-      within: fc.constantFrom(-1, 0, 0, 40_000, 100 * second),
-      count: fc.constantFrom(1, 1, 1, 10),
-      time: fc.constantFrom(10_000, 400_000),
-      look: fc.constantFrom(false, false, false, false, true),
-      held: fc.constantFrom([], [], ...heldKeys),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ groups: anyGroups, sign: fc.constantFrom(-1, -1, 1) }).map(
-      ({ groups, sign }): Operation => ({
-        name: 'correct',
-        groups: groups.map(({ weights, ...group }) => ({
-          ...group,
-          weights: weights.map((weight) => sign * weight),
-        })),
-        at: groups.map(() => 0),
+/** Each limiter with a window of its own, as most have, and penalties of another. */
+const aloneGroups = fc
+  .record({
+    i: fc.nat({ max: 1 }),
+    weight: fc.constantFrom(1, 1, 1, 2, 60),
+    others: fc.constantFrom([], [], [2]),
+  })
+  .map(({ i, weight, others }) => [
+    { limiter: limiters[i] as string, rates: rateSets[i + 1] as StartRate[], weights: [weight] },
+    ...others.map((other) => ({ limiter: limiters[other] as string, rates: [], weights: [] })),
+  ]);
+
+type Groups = fc.Arbitrary<StartGroup[]>;
+
+const operationOf = (anyGroups: Groups): fc.Arbitrary<Operation> =>
+  fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        name: fc.constant('start' as const),
+        groups: anyGroups,
+        within: fc.constantFrom(-1, 0, 0, 40_000, 100 * second),
+        count: fc.constantFrom(1, 1, 1, 10),
+        time: fc.constantFrom(10_000, 400_000),
+        look: fc.constantFrom(false, false, false, false, true),
+        held: fc.constantFrom([], [], ...heldKeys),
       }),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      name: fc.constant('penalize' as const),
-      limiter: fc.constantFrom(...limiters),
-      time: fc.constantFrom(0, 1, second),
-    }),
-  },
-);
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ groups: anyGroups, sign: fc.constantFrom(-1, -1, 1) }).map(
+        ({ groups, sign }): Operation => ({
+          name: 'correct',
+          groups: groups.map(({ weights, ...group }) => ({
+            ...group,
+            weights: weights.map((weight) => sign * weight),
+          })),
+          at: groups.map(() => 0),
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        name: fc.constant('penalize' as const),
+        limiter: fc.constantFrom(...limiters),
+        time: fc.constantFrom(0, 1, second),
+      }),
+    },
+  );
 
 type Action =
   | { readonly do: 'batch'; readonly operations: Operation[]; pure: boolean; mixed: boolean }
   | { readonly do: 'pass'; readonly time: number };
 
-const anyAction: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('batch' as const),
-      operations: fc.array(anyOperation, { minLength: 1, maxLength: 8 }),
-      pure: fc.boolean(),
-      mixed: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('pass' as const),
-      time: fc.constantFrom(1, 30_000, 500_000, 2 * second, 61 * second, -700_000),
-    }),
-  },
-);
+const actionOf = (anyOperation: fc.Arbitrary<Operation>): fc.Arbitrary<Action> =>
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constant('batch' as const),
+        operations: fc.array(anyOperation, { minLength: 1, maxLength: 8 }),
+        pure: fc.boolean(),
+        mixed: fc.boolean(),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('pass' as const),
+        time: fc.constantFrom(1, 30_000, 500_000, 2 * second, 61 * second, -700_000),
+      }),
+    },
+  );
 
 const shifted = (state: StartsState, by: number): StartsState => ({
   ...state,
@@ -249,9 +266,18 @@ async function play(actions: readonly Action[]): Promise<void> {
   }
 }
 
-test('script, pure and reference agree', { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyAction, { minLength: 5, maxLength: 40, size: 'max' }), play),
-    { numRuns: 40 },
-  );
+describe('script, pure and reference agree', () => {
+  for (const [name, groups] of [
+    ['on any limiters', anyGroups],
+    ['on limiters with one window each', aloneGroups],
+  ] as const) {
+    test(name, { timeout: 120_000 }, async () => {
+      const actions = fc.array(actionOf(operationOf(groups)), {
+        minLength: 5,
+        maxLength: 40,
+        size: 'max',
+      });
+      await fc.assert(fc.asyncProperty(actions, play), { numRuns: 40 });
+    });
+  }
 });

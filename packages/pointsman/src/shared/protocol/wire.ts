@@ -13,7 +13,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { describe } from '../../sync/errors.js';
+import { MalformedError, parse } from './malformed.js';
 import type {
   Batch,
   Grant,
@@ -25,45 +25,20 @@ import type {
   Request,
   Result,
 } from './protocol.js';
-import type { StartGroup, StartRate } from './starts.js';
+import { startArguments, startResultOf } from './starts-wire.js';
 
 const flag = (set: boolean): string => (set ? '1' : '0');
 
-/** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
-function argumentsOf(
-  operation: Operation,
-  limiters: ReadonlyMap<string, number>,
-): readonly string[] {
-  const indexOf = (limiter: string): number => limiters.get(limiter) as number;
+/**
+ * Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. Numbers the limiters
+ * that are new in the batch.
+ */
+function argumentsOf(operation: Operation, limiters: Map<string, number>): readonly string[] {
   switch (operation.name) {
-    case 'start': {
-      const { within, count, time, look, groups, held = [] } = operation;
-      const words = [''];
-      let rated = 0;
-      let rest = '';
-      for (const { limiter, rates, weights } of groups) {
-        if (rates.length > 0) {
-          words.push(`${indexOf(limiter)} ${weights.join(' ')}`, ratesText(rates));
-          rated++;
-        } else {
-          rest += ` ${indexOf(limiter)}`;
-        }
-      }
-      words[0] = `start ${within} ${count} ${time} ${flag(look)} ${rated}${rest}`;
-      if (held.length === 0) return words;
-      const ids = held.map(({ id }) => id).join(' ');
-      return [`held ${ids}`, ...held.map(({ key }) => key), ...words];
-    }
-    case 'correct': {
-      const { groups, at } = operation;
-      const words = [`correct ${groups.length}`];
-      for (const [i, { limiter, rates, weights }] of groups.entries()) {
-        words.push(`${indexOf(limiter)} ${at[i]} ${weights.join(' ')}`, ratesText(rates));
-      }
-      return words;
-    }
+    case 'start':
+    case 'correct':
     case 'penalize':
-      return [`penalize ${indexOf(operation.limiter)} ${operation.time}`];
+      return startArguments(operation, limiters);
     case 'lock': {
       const { id, tokens, wait, keys, optional, share } = operation;
       if (share !== undefined) {
@@ -102,43 +77,12 @@ function argumentsOf(
   }
 }
 
-const ratesTexts = new WeakMap<readonly StartRate[], string>();
-
-/** The name of a rate as one word. */
-export const rateWord = (name: string): string => `=${encodeURIComponent(name)}`;
-
-/** The rates of a limiter are one array for as long as they do not change. */
-function ratesText(rates: readonly StartRate[]): string {
-  let text = ratesTexts.get(rates);
-  if (text === undefined) {
-    text = rates
-      .map(({ name, limit, per, burst }) => `${rateWord(name)} ${limit} ${per} ${burst}`)
-      .join(' ');
-    ratesTexts.set(rates, text);
-  }
-  return text;
-}
-
-/** Returns the limiters that operations use, which are keys of their own on the server, numbered from 1 on. */
-export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
-  const limiters = new Map<string, number>();
-  const add = (limiter: string): void => {
-    if (!limiters.has(limiter)) limiters.set(limiter, limiters.size + 1);
-  };
-  for (const operation of operations) {
-    const { groups = none, limiter } = operation as { groups?: StartGroup[]; limiter?: string };
-    for (const group of groups) add(group.limiter);
-    if (limiter !== undefined) add(limiter);
-  }
-  return limiters;
-}
-
-const none: readonly StartGroup[] = [];
-
-/** `limiters`: those of the batch, in the order in which they are passed as keys. */
-export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations)): string[] {
+/** `limiters` receives the limiters of the batch with their numbers, from 1 on, in the order in which they are keys. */
+export function encodeBatch(batch: Batch, limiters = new Map<string, number>()): string[] {
   if (batch.join === 'none') {
-    return ['-', ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
+    const words = ['-'];
+    for (const operation of batch.operations) words.push(...argumentsOf(operation, limiters));
+    return words;
   }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
@@ -147,21 +91,6 @@ export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations
   const words = [`${session} ${time} ${flag(renew)} ${join} ${run} ${identity}`];
   for (const operation of operations) words.push(...argumentsOf(operation, limiters));
   return words;
-}
-
-export class MalformedError extends Error {
-  override readonly name = 'MalformedError';
-
-  constructor(what: string, text: unknown) {
-    super(`${what} cannot be read: ${describe(text).slice(0, 100)}`);
-  }
-}
-
-/** Matches a pattern. Throws a {@link MalformedError} if the text does not match. */
-export function parse(what: string, text: unknown, pattern: RegExp): RegExpExecArray {
-  const found = typeof text === 'string' ? pattern.exec(text) : null;
-  if (found === null) throw new MalformedError(what, text);
-  return found;
 }
 
 function parseJson(what: string, text: unknown): unknown {
@@ -285,14 +214,12 @@ const resultNames: Record<Operation['name'], readonly string[]> = {
   penalize: ['number'],
 };
 
-/** `<granted> <delay> <count> <next> <index of a group>`, the moments, and what is left of each rate and until when. */
-const startPattern = /^([01]) (-1|\d+) (\d+) (\d+) (\d+) ((?:\d+,)*) ((?:\d+,)*) ((?:\d+,)*)$/;
-
 const numberPattern = /^\w+(?: (-?\d+(?:\.\d+)?))?$/;
 
 function resultOf(line: string, operation: Operation | undefined): Result {
+  if (operation?.name === 'start') return startResultOf(line, operation.groups);
   const space = line.indexOf(' ');
-  const name = (space < 0 ? line : line.slice(0, space)) as Result['name'];
+  const name = (space < 0 ? line : line.slice(0, space)) as Exclude<Result['name'], 'start'>;
   if (operation === undefined || !resultNames[operation.name].includes(name)) {
     throw new MalformedError(reply, line);
   }
@@ -311,15 +238,6 @@ function resultOf(line: string, operation: Operation | undefined): Result {
     }
     case 'busy':
       return { name };
-    case 'start': {
-      const words = parse(reply, rest, startPattern).slice(1) as string[];
-      const numbers = words.slice(1, 5).map(Number) as [number, number, number, number];
-      const [delay, count, next, by] = numbers;
-      const [at, remaining, reset] = words
-        .slice(5)
-        .map((list) => list.split(',').slice(0, -1).map(Number)) as [number[], number[], number[]];
-      return { name, granted: words[0] === '1', delay, at, count, next, by, remaining, reset };
-    }
     default: {
       const [, digits] = parse(reply, line, numberPattern);
       const value = digits === undefined ? undefined : Number(digits);

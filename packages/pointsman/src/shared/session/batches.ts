@@ -34,6 +34,8 @@ export interface Sender {
   readonly continuity: number;
   /** Whether batches may be sent. If not, the session calls `flush` when they may. */
   ready(): boolean;
+  /** Returns the number of operations in each batch, if all of these should not travel in one. */
+  sizeOf?(operations: readonly Operation[]): number;
   /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
   exchange(batch: Batch): Promise<Reply>;
@@ -124,7 +126,10 @@ export class BatchStream {
         pending.push(each);
         operations.push(operation);
       }
-      if (operations.length > 0) this.#exchange(pending, operations);
+      const size = this.#sender.sizeOf?.(operations) ?? MAX_OPERATIONS;
+      for (let i = 0; i < operations.length; i += size) {
+        this.#exchange(pending.slice(i, i + size), operations.slice(i, i + size));
+      }
     }
   }
 
