@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Table } from './table.js';
 
 export interface Address {
   readonly host: string;
@@ -102,7 +103,7 @@ async function isReady(
 const variable = 'LAB_LOCK_SERVER';
 
 /** Passes the server's address to the cells, which are children of this process. */
-export function announce({ host, port }: Address): void {
+function announce({ host, port }: Address): void {
   process.env[variable] = `${host}:${port}`;
 }
 
@@ -110,4 +111,20 @@ export function announcedAddress(): Address {
   const [host, port] = process.env[variable]?.split(':') ?? [];
   if (!host || !port) throw new Error(`${variable}: expected it set by the table's preparation`);
   return { host, port: Number(port) };
+}
+
+/** A table whose cells use one server, which its preparation starts. */
+export function onOneServer(table: Omit<Table, 'otherVersions' | 'prepare'>): Table {
+  return {
+    ...table,
+    get otherVersions() {
+      const { program, version } = findServer();
+      return { [program]: version };
+    },
+    async prepare(report) {
+      const { address, process } = await startServer(report);
+      announce(address);
+      return { processes: [process] };
+    },
+  };
 }

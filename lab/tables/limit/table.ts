@@ -2,8 +2,8 @@
  * The table `limit`: limiters of several processes on a Redis server. No document has published these figures: decisions
  * on one key that all requests share and on many keys, and what each limiter lets through above its limit.
  */
-import { announce, findServer, startServer } from '../../harness/redis-server.js';
-import type { Row, Table } from '../../harness/table.js';
+import { onOneServer } from '../../harness/redis-server.js';
+import type { Row } from '../../harness/table.js';
 import { aboveCell, aboveColumns } from './cells/above.js';
 import { inFlight, nameOf, rateCell, type Setting, settings } from './cells/rates.js';
 import { subjects } from './subjects/index.js';
@@ -37,7 +37,7 @@ function rowsOf(setting: Setting): Row[] {
   ];
 }
 
-const table: Table = {
+const table = onOneServer({
   table: 'limit',
   title: 'Rate limits on Redis',
   headline: {
@@ -59,15 +59,6 @@ const table: Table = {
     },
   ],
   tools: ['ioredis'],
-  get otherVersions() {
-    const { program, version } = findServer();
-    return { [program]: version };
-  },
-  async prepare(report) {
-    const { address, process } = await startServer(report);
-    announce(address);
-    return { processes: [process] };
-  },
-};
+});
 
 export default table;

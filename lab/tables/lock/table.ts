@@ -3,8 +3,8 @@
  * does not show: warm processes, starvation, the load on the server, and several processes.
  */
 
-import { announce, findServer, startServer } from '../../harness/redis-server.js';
-import type { Cell, Row, Table } from '../../harness/table.js';
+import { onOneServer } from '../../harness/redis-server.js';
+import type { Cell, Row } from '../../harness/table.js';
 import { hostProcessesCell, processesCell, semaphoreProcessesCell } from './cells/processes.js';
 import { test1AtServerCell, test1Cell } from './cells/test-1.js';
 import {
@@ -278,7 +278,7 @@ function matrix(
 
 const besideKeySets = warmKeySets.map(({ name }) => name);
 
-const table: Table = {
+const table = onOneServer({
   table: 'lock',
   title: 'Locks on Redis',
   headline: {
@@ -317,15 +317,6 @@ const table: Table = {
     ]),
   ],
   tools: ['ioredis', 'redis'],
-  get otherVersions() {
-    const { program, version } = findServer();
-    return { [program]: version };
-  },
-  async prepare(report) {
-    const { address, process } = await startServer(report);
-    announce(address);
-    return { processes: [process] };
-  },
-};
+});
 
 export default table;

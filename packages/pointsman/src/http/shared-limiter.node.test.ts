@@ -71,6 +71,19 @@ test('the fields have windows, buckets and weights of the rates of the key', asy
   ]);
 });
 
+test.each([
+  ['long', 'k'.repeat(1_001), 'l'.repeat(5_000)],
+  ['torn', '\ud800', 'a\udc00'],
+])('a %s key is a key like others', async (_, one, other) => {
+  const limiter = await limiterOn({ perKey: { rate: { limit: 2, per: minute } } });
+  const get = (key: string) =>
+    rateLimitFetch(limiter, () => new Response('hello'), { key: () => key })(
+      new Request('http://localhost/'),
+    );
+  const statuses = [await get(one), await get(one), await get(one), await get(other)];
+  expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429, 200]);
+});
+
 test('a refusal of all keys together says when, and not what', async () => {
   const limiter = await limiterOn({
     rate: { limit: 1, per: minute, name: 'all' },

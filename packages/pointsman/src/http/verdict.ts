@@ -28,7 +28,10 @@ export interface HttpLimiter {
   }>;
 }
 
-/** A key, at most 1000 characters. All requests with none, or with an empty one, share one. */
+/**
+ * A key, such as a user's id or a token. All requests with none, or with an empty one, share one. Of a key that a limiter
+ * would refuse, longer than 1000 characters or with half a surrogate pair, the SHA-256 is used.
+ */
 export type HttpKey = string | null | undefined;
 
 /** The response to a refused request. */
@@ -43,6 +46,9 @@ interface Verdict {
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly refusal: Refusal | undefined;
 }
+
+/** Of the keys of a `SharedLimiter`. */
+const MAX_KEY = 1_000;
 
 const seconds = (ms: number): number => Math.ceil(ms / 1000);
 
@@ -59,8 +65,16 @@ export function checkArguments(limiter: HttpLimiter, options: object, key: unkno
   checkFunction('key', key);
 }
 
+/** Clients may choose the text of a key, and must not be able to cause errors with it. */
+async function keyOf(key: string): Promise<string> {
+  const bytes = new TextEncoder().encode(key);
+  if (key.length <= MAX_KEY && new TextDecoder().decode(bytes) === key) return key;
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return `sha256:${[...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
 export async function judge(limiter: HttpLimiter, key: HttpKey): Promise<Verdict> {
-  const { allowed, retryAfter, rates } = await limiter.check(key || undefined);
+  const { allowed, retryAfter, rates } = await limiter.check(key ? await keyOf(key) : undefined);
   const own = rates.filter(({ perKey }) => perKey);
   const shown = own.length > 0 ? own : rates;
   const policies = shown.map(

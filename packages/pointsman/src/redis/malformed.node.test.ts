@@ -8,14 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, libraries } from '../../tests/redis/clients.js';
 import { handlers, short, soon, useServer, watch } from '../../tests/redis/scene.js';
 import { SharedMutex, StoreError } from '../shared/index.js';
+import { MalformedError } from '../shared/protocol/malformed.js';
 import type { Message, Operation } from '../shared/protocol/protocol.js';
-import {
-  decodeMessage,
-  decodeReply,
-  encodeMessage,
-  MalformedError,
-  requestsOf,
-} from '../shared/protocol/wire.js';
+import { decodeMessage, decodeReply, encodeMessage, requestsOf } from '../shared/protocol/wire.js';
 import { connectionsOf } from './connection/clients.js';
 import type { ConnectionFactory } from './connection/connection.js';
 import { storeOver } from './store.js';

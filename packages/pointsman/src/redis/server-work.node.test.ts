@@ -5,7 +5,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { useServer } from '../../tests/redis/scene.js';
-import type { Operation } from '../shared/protocol/protocol.js';
+import type { Operation, Share } from '../shared/protocol/protocol.js';
 import { connectionsOf } from './connection/clients.js';
 import type { CommandConnection } from './connection/connection.js';
 import { baseOf } from './handlers/handler.js';
@@ -110,7 +110,7 @@ test('a session ends at the same cost with 10 and with 1,000 locks of other sess
   expect(many).toEqual(few);
 });
 
-test('a request that waits for another key adds one read to a lock and to its release', async () => {
+test('a request that waits for another key adds two reads to a lock and one to its release', async () => {
   const work = async () => {
     await exchange('own', lock('own', 'first'), unlock('own', 'first'));
     const locked = await workOf('own', lock('own', 'k'));
@@ -122,6 +122,22 @@ test('a request that waits for another key adds one read to a lock and to its re
   for (let i = 0; i < 100; i++) await exchange(`waiter${i}`, lock(`waiter${i}`, 'busy'));
   const beside = await work();
   expectPartial(beside.locked);
-  expect(sum(beside.locked)).toBe(sum(alone.locked) + 1);
+  expect(sum(beside.locked)).toBe(sum(alone.locked) + 2);
   expect(sum(beside.released)).toBe(sum(alone.released) + 1);
+});
+
+test('a shared lock and its release run as many commands as those of a lock alone', async () => {
+  const work = async (share?: Share) => {
+    const request = { ...lock('own', 'k'), ...(share && { share }) } as Operation;
+    const locked = await workOf('own', request);
+    return { locked, released: await workOf('own', unlock('own', 'k')) };
+  };
+  await exchange('own', lock('own', 'first'), unlock('own', 'first'));
+  const alone = await work();
+  expect(await work({ weight: 1, limit: 3 })).toEqual(alone);
+  const other = { ...lock('other', 'k'), share: { weight: 2, limit: 3 } } as Operation;
+  await exchange('other', other);
+  const { locked, released } = await work({ weight: 1, limit: 3 });
+  expect(locked).toEqual(alone.locked);
+  expect(sum(released)).toBe(sum(alone.released));
 });

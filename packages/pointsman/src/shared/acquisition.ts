@@ -152,6 +152,7 @@ export class Acquisition {
 
   /** The queue has removed it. */
   refuse(reason: unknown): void {
+    if (this.state !== 'waiting') return;
     this.#endWait();
     this.#resolve(Promise.reject(reason));
   }

@@ -21,6 +21,7 @@ describe.each(storeHandlers)('%s', (handler) => {
     ]);
     const term = await a.campaign();
     expect(await a.campaign()).toBe(term);
+    await expect(a.campaign({ signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
     expect([a.isLeader, b.isLeader, a.token]).toEqual([true, false, term.token]);
     expect(a.signal?.aborted).toBe(false);
     expect(await b.current()).toMatch(/^a-/);

@@ -80,6 +80,7 @@ export class Leader extends SharedPrimitive {
   async campaign(options: WaitOptions = {}): Promise<SharedGuard> {
     if (!(this instanceof Leader)) throw detached('campaign');
     checkWaitOptions(options);
+    if (options.signal?.aborted) throw options.signal.reason;
     if (this.#term?.valid) return this.#term;
     if (this.#campaigning) {
       throw new ReentrancyError(`${this._label}another campaign of this leader waits`, this);

@@ -91,7 +91,7 @@ const durationsOf = (histogram: RecordableHistogram): Durations =>
       };
 
 export class Metrics {
-  readonly activity = new Activity();
+  readonly activity: Activity;
   readonly #wait = createHistogram();
   readonly #hold = createHistogram();
   handOffs = 0;
@@ -100,6 +100,10 @@ export class Metrics {
   losses = 0;
   batches = 0;
   malformedMessages = 0;
+
+  constructor(activity = new Activity()) {
+    this.activity = activity;
+  }
 
   waited(milliseconds: number): void {
     this.#wait.record(Math.max(1, Math.round(milliseconds * 1e6)));

@@ -36,6 +36,17 @@ export interface SharedMutexOptions {
   readonly name?: string | undefined;
 }
 
+/** Options for a {@link SharedSemaphore}. */
+export interface SharedSemaphoreOptions {
+  /**
+   * `local` hands a permit over among the tasks of this process without the store, for at most 5 ms after the store has
+   * granted it. `strict` always goes through the store, FIFO among all processes. Default `local`.
+   */
+  readonly mode?: 'local' | 'strict' | undefined;
+  /** Replaces the `name` of the store for this semaphore. */
+  readonly name?: string | undefined;
+}
+
 /** Options for {@link SharedMutex.tryLock}. */
 export interface TryLockKeysOptions {
   /**
@@ -179,8 +190,8 @@ export const readElection = (election: unknown): string =>
 /** The name of a process that was given none. */
 export const defaultName = (): string => `${hostname()}:${process.pid}`;
 
-/** Checks the options of a mutex and applies the defaults. */
-export function readMutexOptions(options: SharedMutexOptions): {
+/** Checks the options of a mutex or a semaphore and applies the defaults. */
+export function readMutexOptions(options: SharedMutexOptions | SharedSemaphoreOptions): {
   mode: 'local' | 'strict';
   name: string | undefined;
 } {

@@ -1,15 +1,20 @@
 /** The semaphore on Redis, with both handlers, and on one machine: weights, order, live limits, dead processes and bad input. */
 import { describe, expect, test } from 'vitest';
 import { short, soon, storeHandlers, useServer, watch } from '../../tests/redis/scene.js';
-import { type SharedGuard, SharedMutex, SharedSemaphore } from './index.js';
+import {
+  type SharedGuard,
+  SharedMutex,
+  SharedSemaphore,
+  type SharedSemaphoreOptions,
+} from './index.js';
 
 const scene = useServer();
 
 describe.each(storeHandlers)('%s', (handler) => {
   /** Of what a server, or the way there, can suffer. */
   const onServer = test.skipIf(handler === 'host');
-  const open = async (limit: number, ttl = 1_000) =>
-    new SharedSemaphore(await scene.store({ handler, ttl }), limit);
+  const open = async (limit: number, ttl = 1_000, options: SharedSemaphoreOptions = {}) =>
+    new SharedSemaphore(await scene.store({ handler, ttl }), limit, options);
   const untilWaiting = (semaphore: SharedSemaphore, count: number) =>
     expect.poll(async () => (await semaphore.query()).waiting.length, soon).toBe(count);
 
@@ -62,6 +67,94 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect((await semaphore.tryAcquire('k'))?.valid).toBe(true);
   });
 
+  test('tasks of one process hand a permit to each other in the order of their calls', async () => {
+    const semaphore = await open(1);
+    const first = await semaphore.acquire('k');
+    const order: number[] = [];
+    const tokens: number[] = [first.token];
+    const runs = [1, 2, 3].map((task) =>
+      semaphore.run('k', (guard) => {
+        order.push(task);
+        tokens.push(guard.token);
+      }),
+    );
+    await untilWaiting(semaphore, 3);
+    await first.release();
+    await Promise.all(runs);
+    expect(order).toEqual([1, 2, 3]);
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    await semaphore.drain();
+    expect(await semaphore.query()).toEqual({ held: [], waiting: [] });
+  });
+
+  test('in the mode strict all tasks of all processes are served in the order of their requests', async () => {
+    const strict = { mode: 'strict' } as const;
+    const [one, other] = [await open(1, 1_000, strict), await open(1, 1_000, strict)];
+    const first = await one.acquire('k');
+    const order: string[] = [];
+    const runs: Promise<unknown>[] = [];
+    for (const [task, semaphore] of Object.entries({ a: one, b: other, c: one, d: other })) {
+      runs.push(semaphore.run('k', () => order.push(task)));
+      await untilWaiting(other, runs.length);
+    }
+    await first.release();
+    await Promise.all(runs);
+    expect(order).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('a process that never stops handing a permit on does not starve another', async () => {
+    const [busy, other] = [await open(1), await open(1)];
+    let stopped = false;
+    const task = async () => {
+      while (!stopped) await busy.run('k', () => {});
+    };
+    const tasks = [task(), task(), task()];
+    for (let turn = 0; turn < 3; turn++) await other.run('k', () => {});
+    stopped = true;
+    await Promise.all(tasks);
+  });
+
+  test('a waiter that gives up is handed no permit, and the next one is', async () => {
+    const semaphore = await open(1);
+    const first = await semaphore.acquire('k');
+    const gone = new AbortController();
+    const [left, next] = [
+      watch(semaphore.acquire('k', { signal: gone.signal })),
+      watch(semaphore.acquire('k')),
+    ];
+    await untilWaiting(semaphore, 2);
+    gone.abort(new Error('gone'));
+    await first.release();
+    await expect(left.promise).rejects.toThrow('gone');
+    expect((await next.promise).valid).toBe(true);
+  });
+
+  test('a permit is not handed past an earlier request for another weight', async () => {
+    const semaphore = await open(2);
+    const first = await semaphore.acquire('k');
+    const order: string[] = [];
+    const both = semaphore.run('k', () => void order.push('both'), { weight: 2 });
+    await untilWaiting(semaphore, 1);
+    const one = semaphore.run('k', () => void order.push('one'));
+    await untilWaiting(semaphore, 2);
+    await first.release();
+    await Promise.all([both, one]);
+    expect(order).toEqual(['both', 'one']);
+  });
+
+  test('a close while permits are handed on rejects all that wait and frees all permits', async () => {
+    const [semaphore, other] = [await open(2), await open(2)];
+    const held = [await semaphore.acquire('k'), await semaphore.acquire('k')];
+    const waiters = Array.from({ length: 4 }, () => watch(semaphore.acquire('k')));
+    await untilWaiting(other, 4);
+    await held[0]?.release();
+    await waiters[0]?.promise;
+    await semaphore.close(new Error('over'));
+    for (const { promise } of waiters.slice(1)) await expect(promise).rejects.toThrow('over');
+    expect((await waiters[0]?.promise)?.valid).toBe(false);
+    expect((await other.acquire('k', { weight: 2 })).valid).toBe(true);
+  });
+
   test('a request over several keys takes permits of all or of none', async () => {
     const [a, b] = [await open(2), await open(2)];
     const held = await a.acquire('y', { weight: 2 });
@@ -87,6 +180,16 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect(waiters[1]?.state).toBe('pending');
     await second.release();
     await waiters[1]?.promise;
+  });
+
+  test('a weight above the first limit is accepted once the limit is raised', async () => {
+    const semaphore = await open(2);
+    await expect(semaphore.acquire('k', { weight: 3 })).rejects.toThrow(/weight/);
+    await semaphore.setLimit('k', 5);
+    const guard = await semaphore.acquire('k', { weight: 5 });
+    expect(await semaphore.tryAcquire('k')).toBe(undefined);
+    await guard.release();
+    await expect(semaphore.acquire('k', { weight: 6 })).rejects.toThrow(/weight/);
   });
 
   onServer(

@@ -5,13 +5,14 @@
 
 import { checkFunction, checkInteger, detached } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions } from '../sync/options.js';
-import type { SharedGuard } from './acquisition.js';
+import type { Queue, SharedGuard } from './acquisition.js';
+import { PermitQueue } from './local/permit-queue.js';
 import {
   type AcquireKeysOptions,
   checkMaxHold,
   readKeys,
-  readSharedOptions,
-  type SharedOptions,
+  readMutexOptions,
+  type SharedSemaphoreOptions,
   type TryAcquireKeysOptions,
 } from './options.js';
 import { SharedPrimitive } from './primitive.js';
@@ -29,11 +30,13 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
  * - **No permit is lost.** A permit is held by a session that renews it. The permits of a dead process are free when its
  *   lease has ended, and a second release does nothing, so the limit neither shrinks nor grows.
  * - **All or nothing.** A request over several keys takes its permits of all of them in one step.
- * - **FIFO.** A small request never overtakes an earlier large one.
+ * - **FIFO.** Requests are served in the order in which the store received them, so a small request never overtakes an
+ *   earlier large one. In the mode `local` a process may hand a permit over among its own tasks first, for at most 5 ms.
  * - **One space of keys.** The holder of a key of a {@link SharedMutex} excludes all permits of that key.
  *
  * The store reads all holders of a key with each request for it, so use it for up to a few hundred holders of one key.
- * Tokens, loss, cancellation and dead processes are as for a {@link SharedMutex}.
+ * Loss, cancellation and dead processes are as for a {@link SharedMutex}. A token is higher than that of every earlier
+ * holder that its permits exclude.
  *
  * @example
  * ```ts
@@ -55,17 +58,23 @@ const names: readonly string[] = [...tryNames, 'signal', 'timeout'];
 export class SharedSemaphore extends SharedPrimitive {
   /** The number of permits of each key, unless {@link setLimit} has changed it. */
   readonly limit: number;
+  readonly #mode: 'local' | 'strict';
+  #permits: PermitQueue | undefined;
+  /** The highest limit of a key that this process knows. */
+  #highest: number;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
    * @param limit The number of permits of each key: an integer from 1 on. Use the same limit in all processes.
    * @throws {TypeError | RangeError} if an argument is invalid.
    */
-  constructor(store: Store, limit: number, options: SharedOptions = {}) {
-    const name = readSharedOptions(options);
+  constructor(store: Store, limit: number, options: SharedSemaphoreOptions = {}) {
+    const { mode, name } = readMutexOptions(options);
     checkInteger('limit', limit, 1, MAX_LIMIT);
     super(store, 'semaphore', name);
     this.limit = limit;
+    this.#mode = mode;
+    this.#highest = limit;
   }
 
   /** Acquires permits of all `keys`; waits until they are free and it is this request's turn. Rejects like {@link SharedMutex.lock}. */
@@ -102,11 +111,12 @@ export class SharedSemaphore extends SharedPrimitive {
   }
 
   /**
-   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, nothing is
-   * granted. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
+   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, the store grants
+   * nothing. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
    * that start later, with an empty namespace, begin with the limit of the constructor.
    *
-   * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up.
+   * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up. A weight above
+   * the limit of the constructor is refused until this object has set a limit of at least that weight for some key.
    *
    * @throws {RangeError | TypeError} if an argument is invalid.
    */
@@ -116,11 +126,23 @@ export class SharedSemaphore extends SharedPrimitive {
     checkInteger('limit', limit, 1, MAX_LIMIT);
     this._refuseIfClosed();
     await this._open().session.number({ name: 'limit', key: wanted, limit });
+    this.#highest = Math.max(this.#highest, limit);
   }
 
   #share({ weight = 1, maxHold }: TryAcquireKeysOptions): Share {
-    checkInteger('weight', weight, 1, this.limit);
+    checkInteger('weight', weight, 1, this.#highest);
     checkMaxHold(maxHold);
     return { weight, limit: this.limit };
+  }
+  /** @internal */
+  protected override _queue(): Queue {
+    if (this.#mode === 'strict') return super._queue();
+    this.#permits ??= new PermitQueue(this._open().session);
+    return this.#permits;
+  }
+
+  /** @internal */
+  override get _queues(): readonly Queue[] {
+    return this.#permits === undefined ? super._queues : [this.#permits];
   }
 }

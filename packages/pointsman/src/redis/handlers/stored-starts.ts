@@ -1,47 +1,51 @@
-/** The stored form of the starts of a limiter in Redis, which the script reads and writes too: `lua/0-limits.lua`. */
+/** The stored form of the starts of a limiter in Redis, which the script reads and writes too: `lua/0-limits-2-logs.lua`. */
 
-import type { RateLog, StartsState } from '../../shared/protocol/starts.js';
-import { parse, rateWord } from '../../shared/protocol/wire.js';
+import { parse } from '../../shared/protocol/malformed.js';
+import type { RateLog } from '../../shared/protocol/rate-log.js';
+import type { StartsState } from '../../shared/protocol/starts.js';
+import { rateWord } from '../../shared/protocol/starts-wire.js';
 
-const headPattern = /^(\d+) (\d+) (\d+) (\d+)$/;
-const logPattern = /^=(\S*) (\d+) (\d+) ([wb]) (\d+) (\d+) ((?:\d{31})*)$/;
+const headPattern = /^(\d{16})(?: (\d+) (\d+) (\d+))?$/;
+const logPattern = /^=(\S*) (\d+) (w|\d+) (\d{17})(\d{18})((?:\d{31})*)$/;
 
 /** Reads a state. It has not expired, because the server still has it. */
 export function loadStarts(text: string): StartsState {
   const what = 'the record of a limiter';
   const [head, ...lines] = text.split('\n');
-  const words = parse(what, head, headPattern).slice(1, 5).map(Number);
-  const [seen, offset, last, until] = words as [number, number, number, number];
+  const [, seen, last = seen, offset = '0', until = '0'] = parse(what, head, headPattern);
   const logs = lines.map((line): RateLog => {
-    const [, name = '', per, limit, kind, edge, total, entries = ''] = parse(
-      what,
-      line,
-      logPattern,
-    );
+    const [, name = '', per, limit, edge, total, entries = ''] = parse(what, line, logPattern);
     const each = entries.match(/.{31}/g) ?? [];
     return {
       name: decodeURIComponent(name),
       per: Number(per),
-      limit: Number(limit),
-      isBucket: kind === 'b',
+      limit: limit === 'w' ? 0 : Number(limit),
+      isBucket: limit !== 'w',
       edge: Number(edge) / 4,
       total: Number(total),
       times: each.map((entry) => Number(entry.slice(0, 16))),
       weights: each.map((entry) => Number(entry.slice(16))),
     };
   });
-  return { seen, offset, last, until, expires: Number.POSITIVE_INFINITY, logs };
+  return {
+    seen: Number(seen),
+    offset: Number(offset),
+    last: Number(last),
+    until: Number(until),
+    expires: Number.POSITIVE_INFINITY,
+    logs,
+  };
 }
+
+const digits = (number: number, size: number): string => `${number}`.padStart(size, '0');
 
 export function storeStarts({ seen, offset, last, until, logs }: StartsState): string {
   const lines = logs.map(({ name, per, limit, isBucket, edge, total, times, weights }) => {
-    const entries = times.map((time, i) => {
-      const weight = `${weights[i]}`;
-      return `${time}`.padStart(16, '0') + weight.padStart(15, '0');
-    });
-    const kind = isBucket ? 'b' : 'w';
-    const head = `${rateWord(name)} ${per} ${limit} ${kind} ${edge * 4} ${total}`;
-    return `${head} ${entries.join('')}`;
+    const entries = times.map((time, i) => digits(time, 16) + digits(weights[i] as number, 15));
+    const head = `${rateWord(name)} ${per} ${isBucket ? limit : 'w'}`;
+    return `${head} ${digits(edge * 4, 17)}${digits(total, 18)}${entries.join('')}`;
   });
-  return [`${seen} ${offset} ${last} ${until}`, ...lines].join('\n');
+  const isLong = last !== seen || offset > 0 || until > 0 || logs.length !== 1;
+  const head = digits(seen, 16) + (isLong ? ` ${last} ${offset} ${until}` : '');
+  return [head, ...lines].join('\n');
 }

@@ -4,9 +4,10 @@
  * Invariant: the index is derived from the hash alone, so a lost index can be rebuilt.
  */
 
+import { parse } from '../../shared/protocol/malformed.js';
 import type { Hold, Request } from '../../shared/protocol/protocol.js';
 import { emptyState, type State } from '../../shared/protocol/state.js';
-import { holdsOf, parse, requestOf, sharedRecordOf } from '../../shared/protocol/wire.js';
+import { holdsOf, requestOf, sharedRecordOf } from '../../shared/protocol/wire.js';
 
 export interface Stored {
   /** The fields of the hash. */

@@ -50,8 +50,10 @@ local space = {
 }
 
 space.publish = ARGV[2]
-space.me, space.ttl, space.incarnation, space.join = me, ttl, incarnation + 0, join
-space.renew, space.confirmed, space.sender_run = renew, confirmed, sender_run
+space.me, space.join, space.renew = me, join, renew
+space.confirmed, space.sender_run = confirmed + 0, sender_run
+local incarnation, ttl, secret = string.match(identity, '^(%d+) (%d+) (.+)$')
+space.incarnation, space.ttl = incarnation + 0, ttl + 0
 space.micros, space.now = micros, now
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.

@@ -186,6 +186,20 @@ function operations.reserve(count)
   return 'number ' .. space.token_text(space.next_token(count + 0))
 end
 
+-- ids; for each a key, then a start: it has no effect unless each request holds its key
+function operations.held(ids)
+  local is_held = true
+  for id in string.gmatch(ids, '%S+') do
+    is_held = space.token_of(id, space.holders({ argument() })[1]) and is_held
+  end
+  local start = string.sub(argument(), 7)
+  if is_held then
+    return operations.start(start)
+  end
+  local look = string.gsub(start, '^(%S+ %d+ %d+) %d', '%1 1')
+  return (string.gsub(operations.start(look), '^start %d', 'start 0'))
+end
+
 function operations.renew()
   local next_end = space.sweep()
   return next_end and 'renewed ' .. next_end - space.time or 'renewed'
@@ -223,8 +237,8 @@ if space.fresh then
   -- The namespace is new unless the server has lost its state; then earlier locks may still be in use.
   local holders = space.announce_loss()
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
-  if join == 'again' or holders > 0 or uptime < ttl then
-    space.guard = space.latest + ttl
+  if join == 'again' or holders > 0 or uptime < space.ttl then
+    space.guard = space.latest + space.ttl
   end
 else
   space.check_run()
@@ -236,14 +250,13 @@ end
 local renewing = space.renew == '1'
   or not lease
   or space.incarnation > space.incarnations[me]
-  or lease - space.latest < ttl * 2 / 3
+  or lease - space.latest < space.ttl * 2 / 3
 if renewing then
   if lease then
     redis.call('ZREM', space.index, space.lease_member(me, lease))
   end
-  local ends = space.latest + ttl
-  local record = ends .. ' ' .. incarnation .. ' ' .. ttl .. ' ' .. secret
-  redis.call('HSET', space.state, 'session:' .. me, record)
+  local ends = space.latest + space.ttl
+  redis.call('HSET', space.state, 'session:' .. me, ends .. ' ' .. identity)
   redis.call('ZADD', space.index, 0, space.lease_member(me, ends))
   space.leases[me], space.secrets[me] = ends, secret
 end
@@ -271,7 +284,7 @@ else
   end
   if renewing then
     -- The keys do not expire before the server's clock has passed the last token.
-    local life = math.ceil(3 * ttl + ahead)
+    local life = math.ceil(3 * space.ttl + ahead)
     for _, key in ipairs({ KEYS[1], KEYS[2] }) do
       if redis.call('PTTL', key) < life then
         redis.call('PEXPIRE', key, life)

@@ -1,5 +1,6 @@
 /** The result of a request that does not wait. */
 
+import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { StartGroup, StartResult } from '../protocol/starts.js';
 
@@ -33,6 +34,16 @@ export interface CheckResult {
   readonly rates: readonly RateState[];
 }
 
+/** Milliseconds until a request may try again that lacks only concurrency: nothing tells when that is free. */
+const UNKNOWN = 1_000;
+
+/** Returns what a check says if the store has not decided. */
+export function undecidedResultOf(rates: readonly ReadRate[], allowed: boolean): CheckResult {
+  const [{ limit, per, burst = limit }] = rates as readonly [ReadRate];
+  const retryAfter = allowed ? 0 : per / limit;
+  return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
+}
+
 /** Returns the decision for the question at `index` among equal ones. `whole` names the group of all requests. */
 export function checkResultOf(
   groups: readonly StartGroup[],
@@ -44,21 +55,27 @@ export function checkResultOf(
   const allowed = granted && index < Math.max(count, 1);
   // The questions behind it have used theirs later.
   const later = allowed ? Math.max(0, count - 1 - index) : 0;
-  const rates = groups
-    .flatMap(({ limiter, rates }) => rates.map((rate) => ({ ...rate, perKey: limiter !== whole })))
-    .map(
-      ({ name, perKey, limit, per, burst }, i): RateState => ({
+  const rates: RateState[] = [];
+  let tightest: RateState | undefined;
+  for (const group of groups) {
+    for (const { name, limit, per, burst } of group.rates) {
+      const i = rates.length;
+      const most = burst || limit;
+      const rate: RateState = {
         name,
-        perKey,
-        limit: burst || limit,
-        window: (per * ((burst || limit) / limit)) / 1000,
-        remaining: (left[i] as number) + later * weighs(weight, name),
+        perKey: group.limiter !== whole,
+        limit: most,
+        window: (per * (most / limit)) / 1000,
+        remaining: (left[i] as number) + (later > 0 ? later * weighs(weight, name) : 0),
         reset: (until[i] as number) / 1000,
-      }),
-    );
-  const [tightest] = [...rates].sort((a, b) => a.remaining - b.remaining || b.reset - a.reset);
+      };
+      rates.push(rate);
+      const more = tightest === undefined ? -1 : rate.remaining - tightest.remaining;
+      if (more < 0 || (more === 0 && rate.reset > (tightest as RateState).reset)) tightest = rate;
+    }
+  }
   const { limit, remaining, reset } = tightest as RateState;
-  const wait = granted ? next : delay;
+  const wait = granted ? next : delay || UNKNOWN * 1000;
   const retryAfter = allowed ? 0 : wait < 0 ? Infinity : wait / 1000;
   return { allowed, limit, remaining, reset, retryAfter, rates };
 }

@@ -10,11 +10,24 @@
 
 import { StoreError } from '../errors.js';
 import type { Operation } from '../protocol/protocol.js';
-import type { StartGroup, StartRequest, StartResult } from '../protocol/starts.js';
+import type { StartGroup, StartResult } from '../protocol/starts.js';
+import type { PendingOperation } from '../session/batches.js';
+import { timerDelay } from '../session/time.js';
 import type { BaseStore } from '../store.js';
 import { StartStream } from './stream.js';
 
 type Start = Operation & { readonly name: 'start' };
+export type StartTerms = Omit<Start, 'name'>;
+
+/** How operations travel to the store. */
+export interface Route {
+  readonly closed: boolean;
+  /** Why the store cannot be reached, if it is known. */
+  readonly trouble: unknown;
+  send(operation: PendingOperation): void;
+  /** Connects again if the store has been silent for so long that the connection may be half-open. */
+  checkSilence(patience: number): void;
+}
 
 export interface Asker {
   /** What the store has decided; `sentAt`: when the question was sent, by `performance.now()`. */
@@ -29,14 +42,16 @@ export class Question {
   /** The number of requests that wait for the answer, if its asker counts them. */
   askers = 1;
   readonly asker: Asker;
+  readonly route: Route;
   readonly begun = performance.now();
   #start: Start | undefined;
   #sentAt = 0;
-  readonly #make: () => StartRequest;
+  readonly #make: () => StartTerms;
 
-  constructor(make: () => StartRequest, asker: Asker) {
+  constructor(make: () => StartTerms, asker: Asker, route: Route) {
     this.#make = make;
     this.asker = asker;
+    this.route = route;
   }
 
   operation(): Start | undefined {
@@ -63,8 +78,9 @@ export class Decisions {
   #stream: StartStream | undefined;
   /** In the order of the questions. */
   readonly #questions = new Set<Question>();
-  /** Corrections that the store has not acknowledged. */
-  readonly #told = new Set<Promise<void>>();
+  /** The operations that the store has not acknowledged; what a question is granted may have to be given back. */
+  readonly #pending = new Set<Promise<void>>();
+  #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: BaseStore, label: string, deadline: number, counter: { batches: number }) {
@@ -75,13 +91,19 @@ export class Decisions {
   }
 
   /** `make` is called for each time that the question is sent. */
-  ask(make: () => StartRequest, asker: Asker): Question {
-    const question = new Question(make, asker);
+  ask(make: () => StartTerms, asker: Asker, route: Route = this.#open()): Question {
+    const question = new Question(make, asker, route);
     this.#questions.add(question);
     this.#arm();
-    this.#open().send({
-      operation: () => question.operation(),
+    const answered = this.#begin();
+    const operation: PendingOperation = {
+      operation: () => {
+        const start = question.operation();
+        if (start === undefined) answered();
+        return start;
+      },
       done: (result) => {
+        answered();
         const { groups, isOver } = question;
         const start = result as StartResult;
         if (isOver) {
@@ -91,9 +113,17 @@ export class Decisions {
         this.drop(question);
         asker.decided(start, question.sentAt);
       },
-      failed: (error) => this.#fail(question, error),
-      lost: () => this.#fail(question, this.#error('the connection was lost')),
-    });
+      failed: (error) => {
+        answered();
+        this.#fail(question, error);
+      },
+      lost: () => {
+        // With a session that the store has forgotten, the answer is lost, too.
+        if (question.isOver || route.closed) answered();
+        else route.send(operation);
+      },
+    };
+    route.send(operation);
     return question;
   }
 
@@ -111,6 +141,7 @@ export class Decisions {
     }));
     let isSent = false;
     this.#tell(() => {
+      // After a lost connection it may have been applied.
       if (isSent) return undefined;
       isSent = true;
       return { name: 'correct', groups: negative, at };
@@ -132,7 +163,7 @@ export class Decisions {
         if (error === undefined) resolve();
         else reject(error);
       };
-      const timer = setTimeout(() => end(this.#late()), this.#deadline);
+      const timer = setTimeout(() => end(this.#late()), timerDelay(this.#deadline));
       this.#open().send({
         operation: () => (isOver ? undefined : { name: 'penalize', limiter, time }),
         done: () => end(),
@@ -142,19 +173,32 @@ export class Decisions {
     });
   }
 
-  /** Resolves when what was given back has reached the store, or at the deadline. */
-  async close(): Promise<void> {
+  /** Ends all questions. */
+  dropAll(): void {
     for (const question of this.#questions) this.drop(question);
     clearTimeout(this.#timer);
-    const stream = this.#stream;
-    if (stream === undefined) return;
+  }
+
+  /** Resolves when what was granted too late is given back, or at the deadline. Nothing is sent after `close`. */
+  async settle(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, this.#deadline);
+    let isLate = false;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        isLate = true;
+        resolve();
+      }, timerDelay(this.#deadline));
     });
-    await Promise.race([Promise.all(this.#told), late]);
+    // An answer may cause a correction.
+    while (this.#pending.size > 0 && !isLate) {
+      await Promise.race([Promise.all(this.#pending), late]);
+    }
     clearTimeout(timer);
-    await stream.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#stream?.close();
   }
 
   #open(): StartStream {
@@ -163,16 +207,31 @@ export class Decisions {
   }
 
   #tell(operation: () => Operation | undefined): void {
-    const told = new Promise<void>((resolve) => {
-      this.#open().send({
-        operation,
-        done: () => resolve(),
-        failed: () => resolve(),
-        lost: resolve,
-      });
+    if (this.#isClosed) return;
+    const told = this.#begin();
+    this.#open().send({
+      operation: () => {
+        const next = operation();
+        if (next === undefined) told();
+        return next;
+      },
+      done: told,
+      failed: told,
+      lost: told,
     });
-    this.#told.add(told);
-    void told.then(() => this.#told.delete(told));
+  }
+
+  /** Returns how to end an operation. */
+  #begin(): () => void {
+    let resolve!: () => void;
+    const pending = new Promise<void>((resolver) => {
+      resolve = resolver;
+    });
+    this.#pending.add(pending);
+    return () => {
+      this.#pending.delete(pending);
+      resolve();
+    };
   }
 
   #fail(question: Question, error: StoreError): void {
@@ -181,20 +240,16 @@ export class Decisions {
     question.asker.undecided(error);
   }
 
-  #error(message: string): StoreError {
-    const cause = this.#stream?.trouble;
-    return new StoreError(`${this.#label}${message}`, { cause });
-  }
-
-  #late(): StoreError {
-    return this.#error(`the store has not decided within ${this.#deadline} ms`);
+  #late(route: Route = this.#open()): StoreError {
+    const message = `${this.#label}the store has not decided within ${this.#deadline} ms`;
+    return new StoreError(message, { cause: route.trouble });
   }
 
   #arm(): void {
     if (this.#timer !== undefined || this.#questions.size === 0) return;
     const [first] = this.#questions as Iterable<Question>;
     const left = (first as Question).begun + this.#deadline - performance.now();
-    const after = Math.min(Math.max(Math.ceil(left), 0), 2 ** 31 - 1);
+    const after = timerDelay(Math.max(left, 0));
     this.#timer = setTimeout(() => this.#check(), after);
   }
 
@@ -203,8 +258,9 @@ export class Decisions {
     const due = performance.now() - this.#deadline;
     for (const question of this.#questions) {
       if (question.begun > due) break;
-      this.#fail(question, this.#late());
-      this.#stream?.checkSilence(this.#deadline);
+      const { route } = question;
+      this.#fail(question, this.#late(route));
+      if (!route.closed) route.checkSilence(this.#deadline);
     }
     this.#arm();
   }

@@ -18,6 +18,12 @@ const INTERVAL = 10_000;
 const MANY = 10 ** 6;
 const attendance = [{ name: 'processes', limit: MANY, per: (INTERVAL - 100) * 1000, burst: 0 }];
 
+/** What a request has taken of the process's part. */
+export interface LocalStart {
+  readonly release: () => void;
+  settle(actual: Weight): void;
+}
+
 export class Fallback {
   readonly #rates: SharedRates;
   #limiter: Limiter | undefined;
@@ -55,29 +61,34 @@ export class Fallback {
     this.#limiter?.setLimits(this.#limits);
   }
 
-  /** Resolves when a request may start by this process's part of the limits; returns how to release its concurrency. */
-  async start(key: string | undefined, weight: Weight, options: WaitOptions): Promise<() => void> {
+  /** Resolves when a request may start by this process's part of the limits. */
+  async start(key: string | undefined, weight: Weight, options: WaitOptions): Promise<LocalStart> {
     const limiter = this.#open();
-    const permit = await limiter.acquire({ ...options, key, weight: this.#partOf(weight) });
-    return permit.release;
+    const part = this.#partOf(weight);
+    if (this.#rates.hasRates) {
+      const start = await limiter.reserve(part, { ...options, key });
+      const { concurrency: _, ...names } = part;
+      const settle = (actual: Weight): void => {
+        const weights = Object.keys(names).map((name) => [name, weighs(actual, name)]);
+        start.settle(Object.fromEntries(weights));
+      };
+      return { release: start.release, settle };
+    }
+    const { release } = await limiter.acquire({ ...options, key, weight: part });
+    return { release, settle: () => {} };
   }
 
   /** The same for a request that starts now or not at all. */
-  tryStart(key: string | undefined, weight: Weight): (() => void) | undefined {
-    return this.#open().tryAcquire({ key, weight: this.#partOf(weight) })?.release;
+  tryStart(key: string | undefined, weight: Weight): Promise<LocalStart | undefined> {
+    return this.start(key, weight, { timeout: 0 }).catch(() => undefined);
   }
 
   /** Whether a request of weight 1 could start now. Uses up nothing. */
   async couldStart(key: string | undefined): Promise<boolean> {
-    try {
-      const weight = this.#partOf(1);
-      const reservation = await this.#open().reserve(weight, { key, timeout: 0 });
-      reservation.settle(0);
-      reservation.release();
-      return true;
-    } catch {
-      return false;
-    }
+    const start = await this.tryStart(key, 1);
+    start?.settle(0);
+    start?.release();
+    return start !== undefined;
   }
 
   #open(): Limiter {
@@ -86,13 +97,13 @@ export class Fallback {
   }
 
   /** A request that is heavier than the part of a limit uses all of it. */
-  #partOf(weight: Weight): Weight {
+  #partOf(weight: Weight): Record<string, number> {
     const { concurrency, rate = [], perKey } = this.#limits;
     const most = Math.min(concurrency, perKey.concurrency);
     const parts: Record<string, number> = {
       concurrency: Math.min(weighs(weight, 'concurrency'), most),
     };
-    for (const { name = 'rate', limit, burst = limit } of [...rate, ...(perKey.rate ?? [])]) {
+    for (const { name, limit, burst = limit } of [...rate, ...(perKey.rate ?? [])]) {
       parts[name] = Math.min(weighs(weight, name), burst, parts[name] ?? Infinity);
     }
     return parts;

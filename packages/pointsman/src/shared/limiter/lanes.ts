@@ -8,7 +8,7 @@
 import type { StartGroup } from '../protocol/starts.js';
 import type { SharedRequest } from './request.js';
 
-/** The most requests of one gate about which the store may be asked at a time. */
+/** The most requests of one gate about which the store may be asked at a time, and of one lane in its queue. */
 const MAX_UNDECIDED = 256;
 
 /** What holds requests back that share their rates: those of one key, or of all. */
@@ -53,12 +53,16 @@ export class Lane {
   lease: Lease | undefined;
   /** The lease after it, which is asked for when half of it is used. */
   spare: Lease | undefined;
+  /** Whether its key is requested often enough for a lease; undefined until its first request is asked for. */
+  isHot: boolean | undefined;
   /** Whether the store is asked for a lease. */
   isLeasing = false;
   /** Until then it asks for single starts: the last lease was not granted in full. */
   singleUntil = 0;
   /** The number of requests that wait for the store's answer. */
   asked = 0;
+  /** The requests that wait for concurrency in the store's queue. */
+  readonly slotted = new Set<SharedRequest>();
   /** The requests that wait for their moment, in the order of the moments. */
   readonly timed = new Set<SharedRequest>();
   /** When it may be served again. */
@@ -101,6 +105,10 @@ export class Lane {
   /** Whether nothing is to be remembered of it. */
   get isIdle(): boolean {
     const isUnused = this.lease === undefined && !this.isLeasing;
-    return isUnused && this.waiting + this.asked + this.timed.size === 0;
+    return isUnused && this.waiting + this.asked + this.slotted.size + this.timed.size === 0;
+  }
+
+  get isFull(): boolean {
+    return this.slotted.size >= MAX_UNDECIDED;
   }
 }

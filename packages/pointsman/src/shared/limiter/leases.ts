@@ -7,6 +7,7 @@
 
 import type { StartGroup } from '../protocol/starts.js';
 import type { Decisions } from './decisions.js';
+import { HOT, HotKeys } from './hot-keys.js';
 import type { Lane, Lease } from './lanes.js';
 import type { SharedRates } from './limits.js';
 import type { SharedPermit } from './permit.js';
@@ -26,6 +27,7 @@ export class Leases {
   readonly #decisions: Decisions;
   readonly #permits: Permits;
   readonly #owner: Owner;
+  readonly #hot = new HotKeys();
 
   constructor(
     size: number,
@@ -45,10 +47,19 @@ export class Leases {
   isWanted(lane: Lane): boolean {
     return (
       this.size > 1 &&
+      !this.#rates.isConcurrent &&
       this.#rates.leaseTime > 1 &&
       lane.spare === undefined &&
+      this.#isHot(lane) &&
       performance.now() >= lane.singleUntil
     );
+  }
+
+  /** Of other keys, the store would get most of a lease back. */
+  #isHot(lane: Lane): boolean {
+    lane.isHot ??= this.#hot.add(lane.key, this.#rates.leaseTime);
+    lane.isHot ||= lane.waiting + lane.asked >= HOT;
+    return lane.isHot;
   }
 
   /** `sentAt`: when the store was asked for it, by `performance.now()`. */
@@ -75,7 +86,8 @@ export class Leases {
         continue;
       }
       lease.left--;
-      const permit = this.#permits.make(lease.groups, lease.at, 1);
+      // Not a spread of the lease, which takes three times as long as the rest of a start.
+      const permit = this.#permits.make({ groups: lease.groups, at: lease.at, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);
       }
@@ -94,6 +106,9 @@ export class Leases {
     clearTimeout(lease.timer);
     if (lane.lease === lease) lane.lease = lane.spare;
     lane.spare = undefined;
+    // If it was used, the key begins its next lease at once.
+    const used = this.size - lease.left;
+    if (used >= HOT) this.#hot.add(lane.key, this.#rates.leaseTime, used);
     if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
     this.#owner._ended(lane);
   }

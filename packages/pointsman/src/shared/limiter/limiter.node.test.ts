@@ -175,15 +175,24 @@ test('a penalty of a key leaves the others alone', async () => {
 
 test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', async (key) => {
   const limiter = await limiterOn({ perKey: { rate: { limit: 10_000, per: minute } }, lease: 50 });
-  await limiter.acquire({ key: 'a' });
+  await Promise.all([1, 2, 3].map(() => limiter.acquire({ key: 'a' })));
   await limiter.penalize(minute, key);
   expect(await limiter.tryAcquire({ key: 'a' })).toBeUndefined();
   await expect(limiter.acquire({ key: 'a', timeout: 1 })).rejects.toThrow(TimeoutError);
 });
 
+test('a penalty of another process ends a lease at the latest when it ends anyway', async () => {
+  const options = { rate: { limit: 1_000, per: 20_000 }, lease: 500 };
+  const [leased, other] = [await limiterOn(options), await limiterOn(options)];
+  await leased.acquire();
+  await other.penalize(minute);
+  await vi.waitUntil(async () => (await leased.tryAcquire()) === undefined, soon);
+  expect(await leased.check()).toMatchObject({ allowed: false });
+});
+
 test('changed limits end the lease of the process', async () => {
   const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
-  await limiter.acquire();
+  await Promise.all([1, 2, 3].map(() => limiter.acquire()));
   limiter.setLimits({ rate: { limit: 2, per: minute } });
   const tries = await Promise.all([1, 2, 3, 4].map(() => limiter.tryAcquire()));
   expect(tries.filter(Boolean).length).toBeLessThanOrEqual(1);
@@ -239,6 +248,17 @@ describe('a lease', () => {
     const [a = 0, b = 0] = await Promise.all(tries);
     expect(a + b).toBeLessThanOrEqual(850);
     expect(a + b).toBeGreaterThanOrEqual(700);
+  });
+
+  test('is not taken for keys with few requests', async () => {
+    const perKey = { rate: { limit: 1_000, per: minute } };
+    const [one, other] = [await limiterOn({ perKey, lease: 100 }), await limiterOn({ perKey })];
+    const keys = Array.from({ length: 20 }, (_, i) => `user ${i}`);
+    for (const key of [...keys, ...keys]) await one.acquire({ key });
+    for (const key of keys) {
+      expect((await other.check(key, { weight: 0 })).remaining).toBe(998);
+    }
+    expect(one.stats.batches).toBe(40);
   });
 });
 

@@ -1,18 +1,15 @@
 /** The public class of the shared limiter. `admission.ts` asks the store, and starts what it admits. */
 
-import { asyncDispose } from '../../sync/dispose.js';
-import { ClosedError, checkFunction, detached, invalid } from '../../sync/errors.js';
-import type { LimiterLimits, LimiterStats } from '../../sync/limiter/options.js';
+import { checkFunction, detached, invalid } from '../../sync/errors.js';
+import type { LimiterLimits } from '../../sync/limiter/options.js';
 import type { Rate } from '../../sync/limiter/rates.js';
 import type { Weight } from '../../sync/limiter/rules.js';
 import { type RunContext, runWith } from '../../sync/limiter/run.js';
-import { checkWaitOptions, type WaitOptions } from '../../sync/options.js';
-import { giveUpOn } from '../../sync/wait/give-up.js';
-import { StoreError } from '../errors.js';
-import { Activity } from '../metrics.js';
-import { type BaseStore, checkStore, type Store } from '../store.js';
+import { labelOf, StoreError } from '../errors.js';
+import { SharedLifecycle } from '../lifecycle.js';
+import { checkStore, type Store } from '../store.js';
 import { SharedAdmission } from './admission.js';
-import { type CheckResult, checkResultOf } from './check.js';
+import { type CheckResult, checkResultOf, undecidedResultOf } from './check.js';
 import { SharedRates } from './limits.js';
 import {
   checkRequest,
@@ -22,6 +19,7 @@ import {
   reserveNames,
   runNames,
   type SharedLimiterOptions,
+  type SharedLimiterStats,
   type SharedReserveOptions,
   type SharedRunOptions,
   type SharedStartOptions,
@@ -31,15 +29,6 @@ import {
   type WhenUnavailable,
 } from './options.js';
 import type { SharedPermit } from './permit.js';
-import { Slots } from './slots.js';
-
-/** Counters since the limiter was created, of this process. */
-export interface SharedLimiterStats extends LimiterStats {
-  /** Requests that the store has not decided in time, or refused because it cannot be used. */
-  readonly undecided: number;
-  /** Batches sent to the store. */
-  readonly batches: number;
-}
 
 /**
  * Limits the rate of starts and the concurrency, for all processes together and for each key. Limiters with the same
@@ -48,9 +37,11 @@ export interface SharedLimiterStats extends LimiterStats {
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds contains more than 100 starts, by
  *   the store's clock; the clocks of the processes do not matter. With `burst` it is a token bucket.
  * - **A refusal uses up nothing**, nor does a request that gives up.
- * - **One round trip.** The store replies with the start time of a request. With `lease`, most requests need none.
+ * - **One round trip.** The store replies with the start time of a request, and takes its concurrency in the same step.
+ *   With a concurrency of all requests and one of each key, it is two. With `lease`, most requests need none.
  * - **Fair turns.** FIFO within a key in one process; keys take turns; requests of several processes are served in
- *   the order in which the store received them.
+ *   the order in which the store received them. With a concurrency, a request that the rates hold back for more than 50
+ *   ms holds no concurrency meanwhile, and asks again: such requests of several processes have no order among them.
  * - **Concurrency** is held by a session. What a process that dies or is suspended holds is free when its lease has
  *   ended, after the store's `ttl`.
  * - **A decision in time.** If the store is slow or unreachable, `whenUnavailable` decides at the `deadline`.
@@ -71,35 +62,28 @@ export interface SharedLimiterStats extends LimiterStats {
  * client.disconnect();
  * ```
  */
-export class SharedLimiter {
+export class SharedLimiter extends SharedLifecycle {
+  /** The name, also the prefix of error messages. */
   readonly name: string;
-  readonly #label: string;
-  readonly #store: BaseStore;
   readonly #rates: SharedRates;
   readonly #whenUnavailable: WhenUnavailable;
-  readonly #activity = new Activity();
   readonly #admission: SharedAdmission;
-  readonly #slots: Slots;
-  #isOpen = false;
-  #refusal: { readonly reason: unknown } | undefined;
-  #closing: Promise<void> | undefined;
-  #ending: Promise<void> | undefined;
 
   /**
    * @param store Such as `redis` of `pointsman/redis` returns.
+   * @param name The name of the limiter in the namespace of the store: a non-empty, well-formed string of at most 1000
+   * characters.
    * @throws {TypeError | RangeError} if an argument is invalid.
    */
   constructor(store: Store, name: string, options: SharedLimiterOptions) {
     checkStore(store);
     checkText('name', name);
     const { limits, ...terms } = readSharedOptions(options);
+    super(store, 'limiter', labelOf(name));
     this.name = name;
-    this.#label = `${name}: `;
-    this.#store = store;
-    this.#rates = new SharedRates(name, this.#label, limits);
+    this.#rates = new SharedRates(name, this._label, limits);
     this.#whenUnavailable = terms.whenUnavailable;
-    this.#admission = new SharedAdmission(store, this.#label, this.#rates, terms, this.#activity);
-    this.#slots = new Slots(store, this.#rates);
+    this.#admission = new SharedAdmission(store, this._label, this.#rates, terms, this._activity);
   }
 
   /** The maximum total weight of the running requests of all processes. {@link setLimits} changes it. */
@@ -118,14 +102,9 @@ export class SharedLimiter {
     return { concurrency, rate: this.#rates.perKey.map((rate) => ({ ...rate })) };
   }
 
-  /** The number of requests of this process that have not started. */
-  get waiting(): number {
-    return this.#activity.waiting;
-  }
-
   /** The number of permits of this process that have not been released. */
   get running(): number {
-    return this.#activity.held;
+    return this._activity.held;
   }
 
   /** Whether no request of this process runs or waits. */
@@ -133,57 +112,99 @@ export class SharedLimiter {
     return this.waiting + this.running === 0;
   }
 
+  /** Counters of this process, read at once. */
   get stats(): SharedLimiterStats {
-    return { ...this.#admission.stats };
-  }
-
-  /** Whether {@link close} or {@link shutdown} has been called. */
-  get closed(): boolean {
-    return this.#refusal !== undefined;
+    const { stats, slots } = this.#admission;
+    return { ...stats, batches: stats.batches + slots._metrics.batches };
   }
 
   /**
-   * Waits until the request may start, and resolves to a permit. If the store says that this takes longer than
-   * `timeout`, rejects at once.
+   * Waits until the request may start, and resolves to a permit, which the caller releases. FIFO within its key.
    *
-   * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close}, with a `QueueFullError`,
-   * with a {@link StoreError} if the store does not decide and `whenUnavailable` is `refuse`, or with a `RangeError` or
-   * `TypeError` for bad options. A rejected request uses up nothing.
+   * `signal` and `timeout`, in milliseconds, end the wait at every moment: in the queue of this process, while the store
+   * decides, in the store's queue for concurrency, and until the start time. The request then keeps nothing: a start or
+   * concurrency that was granted meanwhile is returned. If the store says that the rates take longer than `timeout`,
+   * rejects at once. With `timeout: 0` it starts now or rejects.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close}, with a `QueueFullError` if
+   * `maxWaiting` requests wait, with a {@link StoreError} if the store does not decide and `whenUnavailable` is `refuse`,
+   * or with a `RangeError` or `TypeError` for bad options. A rejected request uses up nothing, unless the connection was
+   * lost before the reply: then its start may count until the window has passed.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const rate = { limit: 100, per: 60_000 };
+   * const api = new SharedLimiter(redis(client), 'acquire', { rate, concurrency: 8 });
+   * {
+   *   using permit = await api.acquire({ key: 'tenant', timeout: 1_000 });
+   *   console.log(permit.released, api.running); // false 1
+   * }
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   acquire(options: SharedStartOptions = {}): Promise<SharedPermit> {
     if (!(this instanceof SharedLimiter)) return Promise.reject(detached('acquire'));
     return this.#acquire(options, startNames);
   }
 
-  /** Resolves to a permit if the request can start at once, otherwise to `undefined`. Rejects like {@link acquire}. */
+  /**
+   * Resolves to a permit if the store can start the request at once, otherwise to `undefined`. Does not wait for requests
+   * of this process, but does not take what the store has given to waiting requests. Rejects like {@link acquire}.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const store = redis(client);
+   * const once = new SharedLimiter(store, 'tryAcquire', { rate: { limit: 1, per: 60_000 } });
+   * const first = await once.tryAcquire();
+   * console.log(first?.released, await once.tryAcquire()); // false undefined
+   * first?.release();
+   * await once.close();
+   * client.disconnect();
+   * ```
+   */
   async tryAcquire(options: TrySharedOptions = {}): Promise<SharedPermit | undefined> {
     if (!(this instanceof SharedLimiter)) throw detached('tryAcquire');
     const { key, weight = 1 }: TrySharedOptions = Object(options);
     this.#check(options, tryNames, weight);
-    if (weight === 1 && !this.#rates.isConcurrent) {
-      const leased = this.#admission.startLeased(key);
-      if (leased !== undefined) return leased;
-    }
-    const slots = await this.#take(key, weight, {}, false);
-    if (slots === undefined) return undefined;
-    if (slots instanceof StoreError) return this.#tryUndecided(slots, key, weight);
-    const { decision, groups, index } = await this.#admission.decide(key, weight, false);
-    let permit: SharedPermit | undefined;
-    try {
-      if (decision instanceof StoreError) permit = this.#tryUndecided(decision, key, weight);
-      else if (index < decision.count)
-        permit = this.#admission.permits.make(groups, decision.at, weight);
-    } finally {
-      this.#activity.count(-1, 0);
-      if (permit === undefined) slots();
-    }
-    permit?._onRelease(slots);
-    return permit;
+    const leased = this.#leased(key, weight);
+    if (leased !== undefined) return leased;
+    const permit = await this.#admission.tryStart(key, weight);
+    return permit instanceof StoreError ? this.#tryUndecided(permit, key, weight) : permit;
   }
 
   /**
-   * Calls `fn` when the request may start. `drain` and `shutdown` wait until its result has settled. Resolves or rejects
-   * as `fn` does. `timeout` bounds the wait for the start, and `runTimeout` the work, as for a `Limiter`.
+   * Calls `fn` when the request may start, and releases the permit when its result has settled. `drain` and `shutdown` wait
+   * for that. Resolves or rejects as `fn` does, or rejects like {@link acquire} before it is called.
+   *
+   * `timeout` bounds the wait for the start, and `runTimeout` the work, in milliseconds: when it elapses, the signal in the
+   * second argument of `fn` aborts, `run` rejects with the same `TimeoutError`, and the permit is released although `fn` may
+   * continue. That signal also aborts with `signal`; `run` then still waits for `fn`.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const api = new SharedLimiter(redis(client), 'run', { concurrency: 2 });
+   * const work = async (n: number) => n * n;
+   * const all = [1, 2, 3].map((n) => api.run(() => work(n), { runTimeout: 5_000 }));
+   * console.log(await Promise.all(all)); // [ 1, 4, 9 ]
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async run<T>(
     fn: (permit: SharedPermit, context: RunContext) => T | PromiseLike<T>,
@@ -192,15 +213,35 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('run');
     checkFunction('fn', fn);
     const permit = await this.#acquire(options, runNames);
-    return runWith(permit as never, fn as never, options, this.#label, this.#admission.stats);
+    return runWith(permit as never, fn as never, options, this._label, this.#admission.stats);
   }
 
   /**
    * Decides at once whether a request of a key may start, and uses up its weight if so: for a server that answers or
    * refuses. With the weight 0 it uses up nothing: `allowed` says whether a request of weight 1 could start.
    *
-   * Applies only the rates, of which the limiter needs at least one: it grants no permit to release. Rejects like
-   * {@link acquire}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no `rates`.
+   * The limiter needs at least one rate. `allowed` is false while the concurrency has no space for the weight or a request
+   * waits for it, although the rates may have something left; `retryAfter` is then 1000, because nothing tells when it is
+   * free. There is no permit to release, so a check occupies no concurrency, and admitted requests are not counted while
+   * they run: use {@link tryAcquire} to limit them. Times are milliseconds. Rejects like {@link acquire}; nothing cancels
+   * it but {@link close}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no
+   * `rates`.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const perKey = { rate: { limit: 2, per: 60_000 } };
+   * const api = new SharedLimiter(redis(client), 'check', { perKey });
+   * const { allowed, remaining } = await api.check('user');
+   * console.log(allowed, remaining); // true 1
+   * console.log((await api.check('user', { weight: 2 })).allowed); // false
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async check(
     key?: string,
@@ -209,25 +250,12 @@ export class SharedLimiter {
     if (!(this instanceof SharedLimiter)) throw detached('check');
     const look = weight === 0;
     this.#check({ ...rest, key }, tryNames, look ? 1 : weight);
-    if (this.#rates.all.length + this.#rates.perKey.length === 0) {
-      throw new TypeError('check needs a limiter with a rate');
-    }
+    if (!this.#rates.hasRates) throw new TypeError('check needs a limiter with a rate');
     const wanted = look ? 1 : weight;
-    const { decision, groups, index } = await this.#admission.decide(key, wanted, look);
+    const { decision, groups, index } = await this.#admission.ask(key, wanted, look);
     if (decision instanceof StoreError) {
-      let allowed: boolean;
-      if (look && this.#whenUnavailable === 'share') {
-        allowed = await this.#admission.fallback.couldStart(key);
-      } else {
-        const permit = this.#tryUndecided(decision, key, wanted);
-        permit?.release();
-        allowed = permit !== undefined;
-      }
-      const [first] = [...this.#rates.all, ...this.#rates.perKey];
-      const { limit = 0, per = 0, burst = limit } = first ?? {};
-      const wait = per / Math.max(1, limit);
-      const retryAfter = allowed ? 0 : wait;
-      return { allowed, limit: burst, remaining: 0, reset: per, retryAfter, rates: [] };
+      const allowed = await this.#checkUndecided(decision, key, wanted, look);
+      return undecidedResultOf([...this.#rates.all, ...this.#rates.perKey], allowed);
     }
     const whole = this.#rates.nameOf(undefined, true);
     const result = checkResultOf(groups, decision, look ? 0 : index, wanted, whole);
@@ -240,7 +268,8 @@ export class SharedLimiter {
 
   /**
    * Waits until a request of the estimated weight may start, for example the tokens of a language model, and resolves to
-   * a permit. Call {@link SharedPermit.settle} with the actual weight.
+   * a permit. Call {@link SharedPermit.settle} with the actual weight. Waits, is cancelled and rejects like
+   * {@link acquire}.
    *
    * @example
    * ```ts
@@ -266,9 +295,26 @@ export class SharedLimiter {
 
   /**
    * Delays all starts, or those of this key, for `ms` milliseconds, in all processes: for a server that answers with
-   * `Retry-After`. Requests that already wait in another process keep the start times that the store has given them.
+   * `Retry-After`. Requests that already wait in another process keep the start times that the store has given them, and
+   * the starts that another process has leased stay valid until its lease ends, at most 1 second and 1/128 of the window.
    *
-   * Resolves when the store has replied; rejects with a {@link StoreError} if it does not by the `deadline`.
+   * Resolves when the store has replied; rejects with a {@link StoreError} if it does not by the `deadline`, with the reason
+   * of {@link close}, or with a `RangeError` or `TypeError` for bad arguments.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { redis } from 'pointsman/redis';
+   * import { SharedLimiter } from 'pointsman/shared';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const api = new SharedLimiter(redis(client), 'penalize', { rate: { limit: 9, per: 1_000 } });
+   * await api.penalize(30_000, 'tenant');
+   * console.log(await api.tryAcquire({ key: 'tenant' })); // undefined
+   * console.log((await api.tryAcquire({ key: 'other' }))?.released); // false
+   * await api.close();
+   * client.disconnect();
+   * ```
    */
   async penalize(ms: number, key?: string): Promise<void> {
     if (!(this instanceof SharedLimiter)) throw detached('penalize');
@@ -281,7 +327,8 @@ export class SharedLimiter {
   }
 
   /**
-   * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes.
+   * Changes limits in this process; a limit that is not given stays unchanged. Change them in all processes. Requests that
+   * wait are decided by the new limits; what runs keeps running.
    *
    * Earlier starts count for the new limits: a rate of the same name and kind keeps them, and assumes the worst if a
    * longer `per` reaches further back. A new rate counts as used up if the store remembers any start of the limiter.
@@ -294,45 +341,6 @@ export class SharedLimiter {
     this.#admission.changed();
   }
 
-  /**
-   * Resolves when no request of this process runs or waits. Rejects with a `TimeoutError` that says how many do, or with
-   * the signal's reason.
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof SharedLimiter)) throw detached('drain');
-    await this.#activity.drain(options, this.#label);
-  }
-
-  /**
-   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves those that wait, and closes when the last
-   * permit is released. `timeout` and `signal` bound only this wait; the limiter then stays closed to new requests.
-   */
-  async shutdown(options: WaitOptions = {}): Promise<void> {
-    if (!(this instanceof SharedLimiter)) throw detached('shutdown');
-    checkWaitOptions(options);
-    this.#refusal ??= { reason: this.#closedError() };
-    this.#ending ??= this.#activity.drain().then(() => this.#close(this.#refusal?.reason));
-    await this.#activity.drain(options, this.#label);
-    await this.#ending;
-  }
-
-  /**
-   * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
-   * `ClosedError`. Returns unused starts. Permits stay valid until they are released. A second call returns the
-   * promise of the first.
-   */
-  close(reason?: unknown): Promise<void> {
-    if (!(this instanceof SharedLimiter)) return Promise.reject(detached('close'));
-    const given = reason === undefined ? this.#closedError() : reason;
-    this.#refusal ??= { reason: given };
-    return this.#close(given);
-  }
-
-  /** Calls {@link shutdown} without options, for `await using`. */
-  [asyncDispose](): Promise<void> {
-    return this.shutdown();
-  }
-
   /** Not an async function, which would be slower where a lease grants the permit. */
   #acquire(
     options: SharedRunOptions,
@@ -343,78 +351,17 @@ export class SharedLimiter {
       const weight = weigh(Object(options));
       this.#check(options, names, weight);
       const { key } = options;
-      const { isConcurrent } = this.#rates;
-      const leased = weight === 1 && !isConcurrent ? this.#admission.startLeased(key) : undefined;
+      const leased = this.#leased(key, weight);
       if (leased !== undefined) return Promise.resolve(leased);
-      // Here, because a request for concurrency waits before it comes to the admission.
-      this.#admission.refuseIfFull();
-      if (isConcurrent) return this.#acquireSlots(options, weight);
       return this.#admission.acquire(key, weight, options);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  async #acquireSlots(options: SharedRunOptions, weight: Weight): Promise<SharedPermit> {
-    const { key, signal, timeout = Infinity } = options;
-    const expires = performance.now() + timeout;
-    const slots = await this.#take(key, weight, { signal, timeout }, true);
-    if (slots instanceof StoreError) return this.#undecided(slots, key, weight, options);
-    const release = slots as () => void;
-    try {
-      if (this.#closing !== undefined) {
-        this.#activity.count(-1, 0);
-        throw this.#refusal?.reason;
-      }
-      const left = Math.max(0, expires - performance.now());
-      const granted = this.#admission.acquire(key, weight, { signal, timeout: left });
-      // Counts as waiting in the admission by now, so the limiter never appears idle.
-      this.#activity.count(-1, 0);
-      const permit = await granted;
-      permit._onRelease(release);
-      return permit;
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  /**
-   * Takes the concurrency of a request. Resolves to an error if the store does not answer, to undefined if nothing is free
-   * and `wait` is false, or to what releases it; the request then still counts as waiting.
-   */
-  async #take(
-    key: string | undefined,
-    weight: Weight,
-    { signal, timeout }: WaitOptions,
-    wait: boolean,
-  ): Promise<(() => void) | StoreError | undefined> {
-    this.#activity.count(1, 0);
-    if (!this.#rates.isConcurrent) return () => {};
-    const controller = new AbortController();
-    const stop = giveUpOn({ signal }, (reason) => controller.abort(reason), String);
-    let isOver = false;
-    // A wait in the store's queue may be long; whether the store answers at all is asked beside it.
-    this.#admission.decide(undefined, 1, true).then(
-      ({ decision }) => {
-        if (decision instanceof StoreError && !isOver) controller.abort(decision);
-      },
-      // Closing ends the wait for the concurrency, too.
-      () => {},
-    );
-    try {
-      const given = { signal: controller.signal, timeout };
-      const release = await this.#slots.take(key, weight, given, wait);
-      if (release === undefined) this.#activity.count(-1, 0);
-      return release;
-    } catch (error) {
-      this.#activity.count(-1, 0);
-      if (error instanceof StoreError) return error;
-      throw error;
-    } finally {
-      isOver = true;
-      stop();
-    }
+  /** Returns a permit of which a lease has a start. With a concurrency, a start takes a trip anyway. */
+  #leased(key: string | undefined, weight: Weight): SharedPermit | undefined {
+    return weight === 1 && !this.#rates.isConcurrent ? this.#admission.startLeased(key) : undefined;
   }
 
   #check(options: SharedRunOptions, names: readonly string[], weight: Weight): void {
@@ -424,66 +371,43 @@ export class SharedLimiter {
     this.#open();
   }
 
-  /** Applies `whenUnavailable` to a request that the store has not decided. */
-  async #undecided(
+  /** Applies `whenUnavailable` to a request that does not wait, and that the store has not decided. */
+  async #tryUndecided(
     error: StoreError,
     key: string | undefined,
     weight: Weight,
-    { signal, timeout }: WaitOptions,
-  ): Promise<SharedPermit> {
+  ): Promise<SharedPermit | undefined> {
+    const { fallback, permits } = this.#admission;
     if (this.#whenUnavailable === 'refuse') throw error;
-    const { fallback } = this.#admission;
-    let release = (): void => {};
-    if (this.#whenUnavailable === 'share') {
-      this.#activity.count(1, 0);
-      try {
-        release = await fallback.start(key, weight, { signal, timeout });
-      } finally {
-        this.#activity.count(-1, 0);
-      }
+    const isLocal = this.#whenUnavailable === 'share';
+    const local = isLocal ? await fallback.tryStart(key, weight) : undefined;
+    if (isLocal && local === undefined) return undefined;
+    return permits.make({ groups: [], at: [], weight, local });
+  }
+
+  async #checkUndecided(
+    error: StoreError,
+    key: string | undefined,
+    weight: Weight,
+    look: boolean,
+  ): Promise<boolean> {
+    if (!look || this.#whenUnavailable === 'refuse') {
+      const permit = await this.#tryUndecided(error, key, weight);
+      permit?.release();
+      return permit !== undefined;
     }
-    const permit = this.#admission.permits.make([], [], weight);
-    permit._onRelease(release);
-    return permit;
-  }
-
-  /** The same for a request that does not wait. */
-  #tryUndecided(
-    error: StoreError,
-    key: string | undefined,
-    weight: Weight,
-  ): SharedPermit | undefined {
-    if (this.#whenUnavailable === 'refuse') throw error;
-    let release: (() => void) | undefined = () => {};
-    if (this.#whenUnavailable === 'share') release = this.#admission.fallback.tryStart(key, weight);
-    if (release === undefined) return undefined;
-    const permit = this.#admission.permits.make([], [], weight);
-    permit._onRelease(release);
-    return permit;
-  }
-
-  #closedError(): ClosedError {
-    return new ClosedError(`${this.#label}the limiter is closed`);
+    return this.#whenUnavailable === 'allow' || this.#admission.fallback.couldStart(key);
   }
 
   /** Throws if the limiter or its store is closed. */
   #open(): void {
-    if (this.#refusal !== undefined) throw this.#refusal.reason;
-    this.#store.refuseIfClosed();
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    this.#store.add(this);
+    this._refuseIfClosed();
+    this._store.add(this);
   }
 
-  #close(reason: unknown): Promise<void> {
+  /** @internal */
+  async _end(reason: unknown): Promise<void> {
     this.#admission.rejectAll(reason);
-    this.#closing ??= this.#end(reason);
-    return this.#closing;
-  }
-
-  async #end(reason: unknown): Promise<void> {
-    await this.#slots.close(reason);
     await this.#admission.close(reason);
-    this.#store.delete(this);
   }
 }

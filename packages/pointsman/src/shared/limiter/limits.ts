@@ -4,7 +4,8 @@ import { checkInteger } from '../../sync/errors.js';
 import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import { checkOptions } from '../../sync/options.js';
-import type { StartGroup, StartRate } from '../protocol/starts.js';
+import type { StartRate } from '../protocol/rate-log.js';
+import type { StartGroup } from '../protocol/starts.js';
 import { MAX_LIMIT, type SharedLimits, travelling } from './options.js';
 
 /** Starts are taken ahead for this part of the shortest window; the same part of the limit can stay unused. */
@@ -72,6 +73,10 @@ export class SharedRates {
   /** Whether the requests of all keys share rates. */
   get isShared(): boolean {
     return this.#all.rates.length > 0;
+  }
+
+  get hasRates(): boolean {
+    return this.all.length + this.perKey.length > 0;
   }
 
   /** The name by which the store knows the limiter, or a key of it. */

@@ -5,7 +5,7 @@
  */
 
 import { checkCount, checkInteger, checkOneOf, invalid } from '../../sync/errors.js';
-import type { LimiterLimits } from '../../sync/limiter/options.js';
+import type { LimiterLimits, LimiterStats } from '../../sync/limiter/options.js';
 import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type ReadLimits, readLimits, readPerKey, type Weight } from '../../sync/limiter/rules.js';
 import {
@@ -15,7 +15,7 @@ import {
   type WaitOptions,
 } from '../../sync/options.js';
 import { isTorn } from '../options.js';
-import type { StartRate } from '../protocol/starts.js';
+import type { StartRate } from '../protocol/rate-log.js';
 
 /** What a limiter does with a request about which the store has not decided in time. */
 export type WhenUnavailable = 'refuse' | 'allow' | 'share';
@@ -28,26 +28,44 @@ export interface SharedLimiterOptions extends LimiterLimits {
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * The number of starts that a process takes in advance, an integer from 1 on: it then starts that many requests of
-   * weight 1 without the store. Starts that are not used soon are returned. Default 1.
+   * The number of starts that a process takes in advance for a key, an integer from 1 to 1000000: it then starts that many
+   * requests of weight 1 without the store. Starts that are not used within 1/128 of the shortest window, at most 1 second,
+   * are returned. For a window below 128 ms, and together with a concurrency, which takes a trip for each request anyway, it
+   * has no effect. The store decides about each request of a key that has had fewer than three requests within about the
+   * time of a lease. Default 1.
    */
   readonly lease?: number | undefined;
-  /** Maximum milliseconds that a request waits for a decision of the store, any number above 0. Default 1000. */
+  /**
+   * Maximum milliseconds that a request waits for a decision of the store, any number above 0. A wait that the store has
+   * decided on, for a start time or for concurrency, does not count. Default 1000.
+   */
   readonly deadline?: number | undefined;
   /**
    * What happens if the store has not decided by the `deadline`, or refuses:
    * - `'refuse'`, the default: the request rejects with a {@link StoreError}.
    * - `'allow'`: it starts.
-   * - `'share'`: this process applies the limits by itself, divided by the number of processes that it last saw.
+   * - `'share'`: this process applies the limits by itself, divided by the number of processes that it last saw, but at
+   *   least 1 each.
    */
   readonly whenUnavailable?: WhenUnavailable | undefined;
+}
+
+/** Counters since the limiter was created, of this process. */
+export interface SharedLimiterStats extends LimiterStats {
+  /** Requests that the store has not decided in time, or refused because it cannot be used. */
+  readonly undecided: number;
+  /** Batches sent to the store, including heartbeats. */
+  readonly batches: number;
 }
 
 /** Options for {@link SharedLimiter.tryAcquire}. */
 export interface TrySharedOptions {
   /** The key of the request, a string. All requests without a key share one. */
   readonly key?: string | undefined;
-  /** The weight of the request, as for a `Limiter`. Default: 1. */
+  /**
+   * The weight of the request, an integer from 1 up to the lowest limit, or a record of integers from 0 on by the names of
+   * the rates and `concurrency`. Default: 1.
+   */
   readonly weight?: Weight | undefined;
 }
 
@@ -56,7 +74,7 @@ export interface SharedStartOptions extends WaitOptions, TrySharedOptions {}
 
 /** Options for {@link SharedLimiter.run}. */
 export interface SharedRunOptions extends SharedStartOptions {
-  /** Bounds the work, in milliseconds, as for a `Limiter`. Default: `Infinity`. */
+  /** Maximum milliseconds for the work, any number from 0 on. Default: `Infinity`. */
   readonly runTimeout?: number | undefined;
 }
 

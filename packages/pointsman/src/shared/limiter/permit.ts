@@ -7,7 +7,7 @@ import type { StartGroup } from '../protocol/starts.js';
 
 /** What grants permits. */
 interface Issuer {
-  released(): void;
+  released(start: Start): void;
   settle(start: Start, actual: Weight): void;
 }
 
@@ -16,37 +16,37 @@ export interface Start {
   readonly groups: readonly StartGroup[];
   readonly at: readonly number[];
   weight: Weight;
+  /** Its concurrency. */
+  readonly slot?: { leave(): void } | undefined;
+  /** What it took of this process's share of the limits, because the store did not decide. */
+  readonly local?: { release: () => void; settle(actual: Weight): void } | undefined;
 }
 
 /**
  * A request that has started, as {@link SharedLimiter.acquire} grants it. Release it when the work has ended, by
- * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. What it used of the rates comes back
- * only with time.
+ * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free; what it
+ * used of the rates comes back only with time. After {@link SharedLimiter.close} a permit no longer holds concurrency.
  */
 export class SharedPermit {
-  #issuer: Issuer | undefined;
-  readonly #granter: Issuer;
+  readonly #issuer: Issuer;
   readonly #start: Start;
-  #onRelease: (() => void) | undefined;
+  #released = false;
 
   /** @internal */
   constructor(issuer: Issuer, start: Start) {
     this.#issuer = issuer;
-    this.#granter = issuer;
     this.#start = start;
-  }
-
-  /** Calls a function when the permit is released. */
-  _onRelease(release: () => void): void {
-    this.#onRelease = release;
   }
 
   /** Whether {@link release} has been called. */
   get released(): boolean {
-    return this.#issuer === undefined;
+    return this.#released;
   }
 
-  /** Tells that the work has ended; a second call does nothing. It is bound, so it can be a callback. */
+  /**
+   * Tells that the work has ended, and frees its concurrency. Never throws; a second call does nothing. It is bound, so it
+   * can be a callback.
+   */
   get release(): () => void {
     return () => this._giveBack();
   }
@@ -58,22 +58,21 @@ export class SharedPermit {
 
   /** @internal */
   _giveBack(): void {
-    const issuer = this.#issuer;
-    if (issuer === undefined) return;
-    this.#issuer = undefined;
-    this.#onRelease?.();
-    issuer.released();
+    if (this.#released) return;
+    this.#released = true;
+    this.#issuer.released(this.#start);
   }
 
   /**
    * Corrects the weight of this start, for example when a language model has told how many tokens a request took. What
    * was reserved too much comes back at once. What was reserved too little counts from now on, even beyond the limit; the
-   * next requests wait for it. A further call corrects the earlier one.
+   * next requests wait for it. A further call corrects the earlier one, also after the release. Changes only the rates, not
+   * the concurrency. Sent to the store without waiting; after `close` it has no effect.
    *
    * @throws {RangeError | TypeError} unless `actual` is a weight: an integer from 0 on, or a record of them by name.
    */
   settle(actual: Weight): void {
     if (!(this instanceof SharedPermit)) throw detached('settle');
-    this.#granter.settle(this.#start, actual);
+    this.#issuer.settle(this.#start, actual);
   }
 }

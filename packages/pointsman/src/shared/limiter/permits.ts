@@ -25,21 +25,24 @@ export class Permits {
     this.#stats = stats;
   }
 
-  /** Makes the permit of a start that the store has granted; without groups, of one that needed no grant. */
-  make(groups: readonly StartGroup[], at: readonly number[], weight: Weight): SharedPermit {
+  /** Makes the permit of a start. */
+  make({ groups, at, weight, slot, local }: Start): SharedPermit {
     this.#stats.started++;
     this.#activity.count(0, 1);
-    return new SharedPermit(this, { groups, at, weight });
+    return new SharedPermit(this, { groups, at, weight, slot, local });
   }
 
   /** A permit is released. */
-  released(): void {
+  released({ slot, local }: Start): void {
+    slot?.leave();
+    local?.release();
     this.#stats.finished++;
     this.#activity.count(0, -1);
   }
 
   settle(start: Start, actual: Weight): void {
     this.#rates.checkActual(actual);
+    start.local?.settle(actual);
     this.#correct(start.groups, start.at, start.weight, actual);
     start.weight = actual;
   }

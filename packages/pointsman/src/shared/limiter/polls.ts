@@ -2,9 +2,11 @@
 
 import type { Weight } from '../../sync/limiter/rules.js';
 import type { StoreError } from '../errors.js';
-import type { StartGroup, StartRequest, StartResult } from '../protocol/starts.js';
-import type { Decisions } from './decisions.js';
+import type { HeldKey } from '../protocol/protocol.js';
+import type { StartGroup, StartResult } from '../protocol/starts.js';
+import type { Decisions, Route, StartTerms } from './decisions.js';
 import type { SharedRates } from './limits.js';
+import type { Slot, Slots } from './slots.js';
 
 export interface Verdict {
   readonly decision: StartResult | StoreError;
@@ -25,25 +27,36 @@ const MAX_EQUAL = 1_000;
 export class Polls {
   readonly #rates: SharedRates;
   readonly #decisions: Decisions;
+  readonly #slots: Slots;
   readonly #stats: { undecided: number };
   /** The questions that are not sent yet. */
   readonly #unsent = new Map<string, Equal>();
   /** All that have no answer. */
   readonly #pending = new Set<Equal>();
 
-  constructor(rates: SharedRates, decisions: Decisions, stats: { undecided: number }) {
+  constructor(
+    rates: SharedRates,
+    decisions: Decisions,
+    slots: Slots,
+    stats: { undecided: number },
+  ) {
     this.#rates = rates;
     this.#decisions = decisions;
+    this.#slots = slots;
     this.#stats = stats;
   }
 
-  /** Asks whether a request starts now, or with `look`, whether it could. */
-  ask(key: string | undefined, weight: Weight, look: boolean): Promise<Verdict> {
+  /**
+   * Asks whether a request starts now, or with `look`, whether it could. Without a slot, the store only looks whether one
+   * is free.
+   */
+  ask(key: string | undefined, weight: Weight, look: boolean, slot?: Slot): Promise<Verdict> {
     return new Promise((resolve, reject) => {
-      const name = typeof weight === 'number' ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
+      const isEqual = typeof weight === 'number' && slot === undefined;
+      const name = isEqual ? `${look ? 0 : weight} ${key ?? ''}` : undefined;
       const equal = name === undefined ? undefined : this.#unsent.get(name);
       if (equal !== undefined && equal.length < MAX_EQUAL) equal.push({ resolve, reject });
-      else this.#ask(key, weight, look, name, [{ resolve, reject }]);
+      else this.#ask(key, weight, look, name, [{ resolve, reject }], slot);
     });
   }
 
@@ -58,14 +71,16 @@ export class Polls {
     look: boolean,
     name: string | undefined,
     equal: Equal,
+    slot: Slot | undefined,
   ): void {
     const groups = this.#rates.groupsOf(key, weight);
     const sent = (): void => {
       if (name !== undefined && this.#unsent.get(name) === equal) this.#unsent.delete(name);
     };
-    const make = (): StartRequest => {
+    const terms = (held?: readonly HeldKey[]): StartTerms => {
       sent();
-      return { groups, within: 0, count: look ? 1 : equal.length, time: 0, look };
+      const count = look ? 1 : equal.length;
+      return { groups, within: 0, count, time: 0, look, ...(held === undefined ? {} : { held }) };
     };
     const end = (decision: StartResult | StoreError): void => {
       sent();
@@ -74,12 +89,17 @@ export class Polls {
     };
     this.#pending.add(equal);
     if (name !== undefined) this.#unsent.set(name, equal);
-    this.#decisions.ask(make, {
+    const asker = {
       decided: end,
-      undecided: (error) => {
+      undecided: (error: StoreError): void => {
         this.#stats.undecided += equal.length;
         end(error);
       },
-    });
+    };
+    const ask = (held?: () => readonly HeldKey[], route?: Route): void => {
+      this.#decisions.ask(() => terms(held?.()), asker, route);
+    };
+    if (slot === undefined) this.#slots.probe(key, weight, ask);
+    else ask(() => slot.held, this.#slots);
   }
 }

@@ -5,6 +5,7 @@ import type { StartGroup } from '../protocol/starts.js';
 import type { Question } from './decisions.js';
 import type { Gate, Lane } from './lanes.js';
 import type { SharedPermit } from './permit.js';
+import type { Slot } from './slots.js';
 
 export interface SharedRequest {
   readonly key: string | undefined;
@@ -18,13 +19,15 @@ export interface SharedRequest {
   /** Rejects with a rejected promise. */
   readonly resolve: (permit: SharedPermit | PromiseLike<never>) => void;
   /**
-   * `queued` in its lane; `asked` while the store decides; `timed` until the moment that the store has given it; `local`
-   * while this process decides, because the store does not.
+   * `queued` in its lane; `asked` while the store decides; `slotted` while it waits for concurrency in the store's queue;
+   * `timed` until the moment that the store has given it; `local` while this process decides, because the store does not.
    */
-  state: 'queued' | 'asked' | 'timed' | 'local' | 'over';
+  state: 'queued' | 'asked' | 'slotted' | 'timed' | 'local' | 'over';
   question: Question | undefined;
   /** The gate that counts it while it is asked. */
   gate: Gate | undefined;
+  /** Its concurrency, from the first question on. */
+  slot: Slot | undefined;
   /** What the store has granted. */
   groups: readonly StartGroup[];
   at: readonly number[];

@@ -7,19 +7,29 @@
 
 import { refusalOf } from '../errors.js';
 import type { Batch, Operation, Reply } from '../protocol/protocol.js';
+import type { StartRequest } from '../protocol/starts.js';
 import {
   BatchStream,
   type PendingOperation,
   type Sender,
   type SentBatch,
 } from '../session/batches.js';
-import { now } from '../session/time.js';
 import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
+import type { Route } from './decisions.js';
 
-/** Minimum milliseconds without a reply after which a connection counts as half-open. */
-const MIN_PATIENCE = 1_000;
+/** Of several batches, the store applies one while this process encodes and decodes the others. */
+const PARTS = 4;
+/** Fewer operations in a batch cost more than that saves. */
+const MIN_OPERATIONS = 8;
 
-export class StartStream implements LinkObserver, Sender {
+/** The name of the rates from which an operation takes first. */
+function limiterOf(operation: Operation | undefined): string | undefined {
+  const { groups } = operation as Partial<StartRequest>;
+  return groups?.[0]?.limiter;
+}
+
+export class StartStream implements LinkObserver, Sender, Route {
+  closed = false;
   readonly label: string;
   readonly continuity = 0;
   readonly #ttl: number;
@@ -46,7 +56,6 @@ export class StartStream implements LinkObserver, Sender {
     this.#link.renew();
   }
 
-  /** Why the store cannot be reached, if it is known. */
   get trouble(): unknown {
     return this.#stream.suspended;
   }
@@ -56,16 +65,12 @@ export class StartStream implements LinkObserver, Sender {
     return this.#stream.empty;
   }
 
-  /** Connects again if the store has been silent for so long that the connection may be half-open. */
   checkSilence(patience: number): void {
-    const since = this.#stream.unansweredSince;
-    if (since === undefined) return;
-    if (now().monotonic - since.monotonic >= Math.max(patience, MIN_PATIENCE)) {
-      this.#link.reconnect();
-    }
+    if (this.#stream.isSilent(patience)) this.#link.reconnect();
   }
 
   close(): Promise<void> {
+    this.closed = true;
     for (const operation of this.#stream.take()) operation.lost();
     return this.#link.close();
   }
@@ -92,6 +97,13 @@ export class StartStream implements LinkObserver, Sender {
 
   ready(): boolean {
     return true;
+  }
+
+  sizeOf(operations: readonly Operation[]): number {
+    // Requests that share rates take turns within a batch.
+    const [first, second] = operations;
+    if (second !== undefined && limiterOf(first) === limiterOf(second)) return operations.length;
+    return Math.max(MIN_OPERATIONS, Math.ceil(operations.length / PARTS));
   }
 
   batch(operations: readonly Operation[], incarnation: number): Batch {

@@ -21,7 +21,11 @@ async function disturbed(options: Partial<SharedLimiterOptions>) {
   const proxy = await scene.proxy();
   const limiter = await limiterOn({ rate, deadline: 150, ...options }, { port: proxy.port });
   // A busy machine may take longer than the deadline for the first connection.
-  await vi.waitUntil(() => limiter.tryAcquire().then(Boolean, () => false), soon);
+  await vi.waitUntil(async () => {
+    const { undecided } = limiter.stats;
+    await limiter.check(undefined, { weight: 0 }).catch(() => {});
+    return limiter.stats.undecided === undecided;
+  }, soon);
   return { proxy, limiter };
 }
 
@@ -86,6 +90,7 @@ describe('without an answer, the deadline decides', () => {
 
   test('allow: the request starts', async () => {
     const { proxy, limiter } = await disturbed({ whenUnavailable: 'allow' });
+    const before = limiter.stats.undecided;
     proxy.holdReplies();
     const permit = await limiter.acquire();
     permit.settle(3);
@@ -93,7 +98,10 @@ describe('without an answer, the deadline decides', () => {
     expect(await limiter.run(() => 'done')).toBe('done');
     expect(await limiter.tryAcquire()).toBeDefined();
     expect(await limiter.check()).toMatchObject({ allowed: true, remaining: 0 });
-    expect(limiter.stats.undecided).toBe(4);
+    expect(limiter.stats.undecided).toBe(before + 4);
+    const { started } = limiter.stats;
+    expect(await limiter.check(undefined, { weight: 0 })).toMatchObject({ allowed: true });
+    expect(limiter.stats).toMatchObject({ started });
   });
 
   test('share: this process has its part of the limit', async () => {
@@ -133,6 +141,24 @@ describe('without an answer, the deadline decides', () => {
     }
     expect(await limiter.tryAcquire()).toBeDefined();
     expect((await limiter.check(undefined, { weight: 0 })).allowed).toBe(false);
+  });
+
+  test('share: settle gives back to the part of this process', async () => {
+    const { proxy, limiter } = await disturbed({
+      rate: { limit: 10, per: minute },
+      whenUnavailable: 'share',
+    });
+    const part = async (weight: number) => (await limiter.tryAcquire({ weight })) !== undefined;
+    proxy.holdReplies();
+    // It uses the whole part.
+    const permit = await limiter.reserve(10, { timeout: 1_000 });
+    expect(await part(1)).toBe(false);
+    permit.settle(20);
+    expect(await part(1)).toBe(false);
+    permit.settle({ rate: 0 });
+    permit.release();
+    expect(await part(10)).toBe(true);
+    expect(await part(1)).toBe(false);
   });
 
   test('close rejects what has no answer', async () => {

@@ -4,19 +4,17 @@ import type { StoreError } from '../errors.js';
 import type { Decisions } from './decisions.js';
 import type { Fallback } from './fallback.js';
 import type { WhenUnavailable } from './options.js';
+import type { Outcomes } from './outcomes.js';
+import type { Permits } from './permits.js';
 import type { SharedRequest } from './request.js';
-
-interface Owner {
-  _begin(request: SharedRequest): void;
-  _reject(request: SharedRequest, reason: unknown): void;
-}
 
 export class Undecided {
   readonly #when: WhenUnavailable;
   readonly #fallback: Fallback;
   readonly #decisions: Decisions;
   readonly #stats: { undecided: number };
-  readonly #owner: Owner;
+  readonly #outcomes: Outcomes;
+  readonly #permits: Permits;
   /** The requests that the local limiter decides, and how to withdraw them. */
   readonly #local = new Map<SharedRequest, AbortController>();
 
@@ -25,13 +23,15 @@ export class Undecided {
     fallback: Fallback,
     decisions: Decisions,
     stats: { undecided: number },
-    owner: Owner,
+    outcomes: Outcomes,
+    permits: Permits,
   ) {
     this.#when = when;
     this.#fallback = fallback;
     this.#decisions = decisions;
     this.#stats = stats;
-    this.#owner = owner;
+    this.#outcomes = outcomes;
+    this.#permits = permits;
   }
 
   get requests(): Iterable<SharedRequest> {
@@ -40,10 +40,11 @@ export class Undecided {
 
   decide(request: SharedRequest, error: StoreError): void {
     this.#stats.undecided++;
+    this.#outcomes.leaveSlot(request);
     if (this.#when === 'allow') {
-      this.#owner._begin(request);
+      this.#outcomes.begin(request);
     } else if (this.#when === 'refuse') {
-      this.#owner._reject(request, error);
+      this.#outcomes.reject(request, error);
     } else {
       request.state = 'local';
       void this.#decideHere(request);
@@ -58,11 +59,16 @@ export class Undecided {
     const timeout = expires < Infinity ? Math.max(0, expires - performance.now()) : undefined;
     const { signal } = controller;
     try {
-      const release = await this.#fallback.start(key, weight, { signal, timeout });
-      release();
-      if (this.#local.delete(request)) this.#owner._begin(request);
+      const local = await this.#fallback.start(key, weight, { signal, timeout });
+      if (this.#local.delete(request)) {
+        this.#outcomes.begin(request, this.#permits.make({ groups: [], at: [], weight, local }));
+      } else {
+        // It was given up in this moment.
+        local.settle(0);
+        local.release();
+      }
     } catch (error) {
-      if (this.#local.delete(request)) this.#owner._reject(request, error);
+      if (this.#local.delete(request)) this.#outcomes.reject(request, error);
     }
   }
 

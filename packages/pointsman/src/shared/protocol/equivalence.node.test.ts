@@ -8,6 +8,16 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import {
+  type Action,
+  anyCase,
+  type Case,
+  processes,
+  requests,
+  secretOf,
+  sessions,
+  ttls,
+} from '../../../tests/redis/batches.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from '../../redis/connection/clients.js';
 import type { CommandConnection } from '../../redis/connection/connection.js';
@@ -16,30 +26,9 @@ import { PureHandler } from '../../redis/handlers/pure.js';
 import { ScriptHandler } from '../../redis/handlers/script.js';
 import { load, store } from '../../redis/handlers/stored.js';
 import { apply } from './apply.js';
-import {
-  type Batch,
-  type Join,
-  type Message,
-  type Operation,
-  type Reply,
-  sessionOf,
-} from './protocol.js';
+import { type Batch, type Message, type Operation, type Reply, sessionOf } from './protocol.js';
 import type { State } from './state.js';
 import { openMessage } from './wire.js';
-
-/** The names contain every character with a meaning in the wire format. */
-const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
-const sessions = [
-  `${processes[0]}.0`,
-  `${processes[0]}.1`,
-  `${processes[1]}.0`,
-  `${processes[2]}.0`,
-] as const;
-const secretOf = (session: string): string => `secret-${sessions.indexOf(session as never)}`;
-const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
-const conditions = ['c', 'a'] as const;
-/** Longer and shorter than the uptime of the server. */
-const ttls = { long: 3_600_000, short: 1_000 };
 
 let server: Server;
 let client: Redis;
@@ -68,186 +57,6 @@ async function uptime(): Promise<number> {
   const info = await client.info('server');
   return Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]) * 1000;
 }
-
-type Action =
-  | {
-      readonly do: 'batch';
-      readonly batch: Batch;
-      readonly pure: boolean;
-      /** How far the sender's time is ahead of the time in the state. */
-      readonly ahead: number | undefined;
-      /** Whether the sender's connection is to this run of the server. */
-      readonly run: 'this' | 'another' | undefined;
-    }
-  /** Repeats an earlier batch, as after a lost reply. */
-  | { readonly do: 'again'; readonly earlier: number; readonly pure: boolean }
-  /** Milliseconds; negative if the server's clock is set back. */
-  | { readonly do: 'pass'; readonly time: number }
-  | { readonly do: 'listen'; readonly process: number }
-  | { readonly do: 'flush' }
-  /** An operator deletes a field of the state. */
-  | { readonly do: 'delete'; readonly field: string }
-  /** The index is evicted. */
-  | { readonly do: 'evict' }
-  /** Marks the state as that of another run. */
-  | { readonly do: 'restart' };
-
-interface Case {
-  /** The processes that listen at the start. */
-  readonly listening: readonly boolean[];
-  readonly actions: readonly Action[];
-}
-
-/** Alone, as a reader, and with weights. */
-const shares = [undefined, undefined, { weight: 1, limit: 0 }, { weight: 2, limit: 3 }] as const;
-
-/** A request has the same keys, and shares them in the same way, in each copy. */
-const requests = sessions.flatMap((session, s) =>
-  Array.from({ length: 5 }, (_, i) => ({
-    session,
-    id: `${session}/${i}${(s + i) % 2 === 0 ? '~' : ''}`,
-    keys: [['a'], ['b'], ['a', 'b'], ['b', 'schlüssel:'], ['a', 'd', 'schlüssel:']][i] as string[],
-    share: shares[(s + i) % shares.length],
-  })),
-);
-
-const anyOperation = (session: string): fc.Arbitrary<Operation> => {
-  const request = fc.constantFrom(...requests.filter((own) => own.session === session));
-  const condition = fc.constantFrom(...conditions);
-  const tokens = fc.constantFrom(1, 64);
-  const lock = fc
-    .record({
-      request,
-      tokens,
-      wait: fc.constantFrom(true, true, true, false),
-      more: fc.subarray([...keys]),
-    })
-    .map(({ request: { id, keys, share }, tokens, wait, more }): Operation => {
-      if (share !== undefined) return { name: 'lock', id, tokens, wait, keys, optional: [], share };
-      const optional = more.filter((key) => !keys.includes(key));
-      return { name: 'lock', id, tokens, wait, keys, optional };
-    });
-  return fc.oneof(
-    { weight: 12, arbitrary: lock },
-    {
-      weight: 8,
-      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'unlock', id, keys })),
-    },
-    {
-      weight: 1,
-      arbitrary: request.map(({ id }): Operation => ({ name: 'unlock', id, keys: ['a', 'd'] })),
-    },
-    {
-      weight: 2,
-      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'check', id, keys })),
-    },
-    {
-      weight: 2,
-      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'downgrade', id, keys })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc
-        .record({ key: fc.constantFrom(...keys), limit: fc.constantFrom(1, 2, 4) })
-        .map(({ key, limit }): Operation => ({ name: 'limit', key, limit })),
-    },
-    {
-      weight: 3,
-      arbitrary: fc
-        .record({ request, condition })
-        .map(({ request: { id, keys }, condition }): Operation => {
-          return { name: 'wait', id, condition, keys };
-        }),
-    },
-    { weight: 1, arbitrary: request.map(({ id }): Operation => ({ name: 'wake', id })) },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        name: fc.constant('notify' as const),
-        condition,
-        count: fc.constantFrom(1, 2, 2 ** 31 - 1),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc
-        .record({ request: fc.constantFrom(...requests), stale: fc.boolean() })
-        .map(({ request: { id, keys }, stale }): Operation => {
-          return { name: 'take', id, token: stale ? 7 : 0, keys };
-        }),
-    },
-    { weight: 1, arbitrary: fc.constant<Operation>({ name: 'reserve', tokens: 4096 }) },
-    { weight: 2, arbitrary: fc.constant<Operation>({ name: 'renew' }) },
-    {
-      weight: 1,
-      arbitrary: fc
-        .constantFrom(...sessions)
-        .map((session): Operation => ({ name: 'leave', session })),
-    },
-    { weight: 1, arbitrary: fc.constant<Operation>({ name: 'query' }) },
-  );
-};
-
-const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((session) =>
-  fc.record({
-    session: fc.constant(session),
-    secret: fc.constant(secretOf(session)),
-    ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
-    incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
-    join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
-    operations: fc.array(anyOperation(session), { minLength: 1, maxLength: 4 }),
-  }),
-);
-
-const anyAction: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 30,
-    arbitrary: fc.record({
-      do: fc.constant('batch' as const),
-      batch: anyBatch,
-      pure: fc.boolean(),
-      ahead: fc.constantFrom(undefined, 0, 0, 340, 500, 5_000, 5_000),
-      run: fc.constantFrom<'this' | 'another' | undefined>('this', 'this', 'another', undefined),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('again' as const),
-      earlier: fc.nat(),
-      pure: fc.boolean(),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('pass' as const),
-      time: fc.constantFrom(340, 340, 500, 500, 5_000, 5_000_000, -2_000),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
-  },
-  { weight: 1, arbitrary: fc.constant<Action>({ do: 'flush' }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('delete' as const),
-      field: fc.constantFrom(
-        ...keys.map((key) => `lock:${key}`),
-        ...sessions.map((session) => `session:${session}`),
-      ),
-    }),
-  },
-  { weight: 1, arbitrary: fc.constant<Action>({ do: 'evict' }) },
-  { weight: 1, arbitrary: fc.constant<Action>({ do: 'restart' }) },
-);
-
-const anyCase: fc.Arbitrary<Case> = fc.record({
-  listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
-  actions: fc.array(anyAction, { minLength: 5, maxLength: 40, size: 'max' }),
-});
 
 /** A forced unlock uses a token that was visible before. */
 const withTokens = (batch: Batch, { locks, shares }: State): Batch => ({
@@ -481,4 +290,30 @@ async function play({ listening, actions }: Case): Promise<void> {
 
 test('script, pure and reference are equivalent', { timeout: 60_000 }, async () => {
   await fc.assert(fc.asyncProperty(anyCase, play), { numRuns: 150 });
+});
+
+test('a parked request that is sent again is not granted its keys', async () => {
+  const [session] = sessions;
+  const { id, keys } = requests[0] as (typeof requests)[number];
+  const batch = (operation: Operation): Action => ({
+    do: 'batch',
+    batch: {
+      session,
+      secret: secretOf(session),
+      ttl: ttls.short,
+      incarnation: 1,
+      join: 'new',
+      operations: [operation],
+    },
+    pure: false,
+    ahead: 0,
+    run: 'this',
+  });
+  await play({
+    listening: [true, false, false],
+    actions: [
+      batch({ name: 'wait', id, condition: 'c', keys }),
+      batch({ name: 'lock', id, tokens: 1, wait: true, keys, optional: [] }),
+    ],
+  });
 });

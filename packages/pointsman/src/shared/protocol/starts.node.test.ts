@@ -1,9 +1,9 @@
 /** The rules of starts: a checker replays all that was granted and judges every window. */
 import { describe, expect, test } from 'vitest';
+import type { StartRate } from './rate-log.js';
 import {
   AHEAD,
   type StartGroup,
-  type StartRate,
   type StartRequest,
   Starts,
   type StartsState,

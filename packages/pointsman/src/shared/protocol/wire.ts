@@ -13,7 +13,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { describe } from '../../sync/errors.js';
+import { isOfCounters } from './counters.js';
+import { MalformedError, parse } from './malformed.js';
 import type {
   Batch,
   Grant,
@@ -25,43 +26,26 @@ import type {
   Request,
   Result,
 } from './protocol.js';
-import type { StartGroup, StartRate } from './starts.js';
+import { numberOf, startArguments, startResultOf } from './starts-wire.js';
 
 const flag = (set: boolean): string => (set ? '1' : '0');
 
-/** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
-function argumentsOf(
-  operation: Operation,
-  limiters: ReadonlyMap<string, number>,
-): readonly string[] {
-  const indexOf = (limiter: string): number => limiters.get(limiter) as number;
+/**
+ * Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. Numbers the records
+ * that are new in the batch.
+ */
+function argumentsOf(operation: Operation, records: Map<string, number>): readonly string[] {
   switch (operation.name) {
-    case 'start': {
-      const { within, count, time, look, groups } = operation;
-      const words = [''];
-      let rated = 0;
-      let rest = '';
-      for (const { limiter, rates, weights } of groups) {
-        if (rates.length > 0) {
-          words.push(`${indexOf(limiter)} ${weights.join(' ')}`, ratesText(rates));
-          rated++;
-        } else {
-          rest += ` ${indexOf(limiter)}`;
-        }
-      }
-      words[0] = `start ${within} ${count} ${time} ${flag(look)} ${rated}${rest}`;
-      return words;
-    }
-    case 'correct': {
-      const { groups, at } = operation;
-      const words = [`correct ${groups.length}`];
-      for (const [i, { limiter, rates, weights }] of groups.entries()) {
-        words.push(`${indexOf(limiter)} ${at[i]} ${weights.join(' ')}`, ratesText(rates));
-      }
-      return words;
-    }
+    case 'start':
+    case 'correct':
     case 'penalize':
-      return [`penalize ${indexOf(operation.limiter)} ${operation.time}`];
+      return startArguments(operation, records);
+    case 'count': {
+      const { counter, by, window, above, growth } = operation;
+      return [`count ${numberOf(counter, records)} ${by} ${window} ${above} ${growth}`];
+    }
+    case 'forget':
+      return [`forget ${numberOf(operation.counter, records)}`];
     case 'lock': {
       const { id, tokens, wait, keys, optional, share } = operation;
       if (share !== undefined) {
@@ -100,67 +84,23 @@ function argumentsOf(
   }
 }
 
-const ratesTexts = new WeakMap<readonly StartRate[], string>();
-
-/** The name of a rate as one word. */
-export const rateWord = (name: string): string => `=${encodeURIComponent(name)}`;
-
-/** The rates of a limiter are one array for as long as they do not change. */
-function ratesText(rates: readonly StartRate[]): string {
-  let text = ratesTexts.get(rates);
-  if (text === undefined) {
-    text = rates
-      .map(({ name, limit, per, burst }) => `${rateWord(name)} ${limit} ${per} ${burst}`)
-      .join(' ');
-    ratesTexts.set(rates, text);
-  }
-  return text;
-}
-
-/** Returns the limiters that operations use, which are keys of their own on the server, numbered from 1 on. */
-export function limitersOf(operations: readonly Operation[]): ReadonlyMap<string, number> {
-  const limiters = new Map<string, number>();
-  const add = (limiter: string): void => {
-    if (!limiters.has(limiter)) limiters.set(limiter, limiters.size + 1);
-  };
-  for (const operation of operations) {
-    const { groups = none, limiter } = operation as { groups?: StartGroup[]; limiter?: string };
-    for (const group of groups) add(group.limiter);
-    if (limiter !== undefined) add(limiter);
-  }
-  return limiters;
-}
-
-const none: readonly StartGroup[] = [];
-
-/** `limiters`: those of the batch, in the order in which they are passed as keys. */
-export function encodeBatch(batch: Batch, limiters = limitersOf(batch.operations)): string[] {
+/**
+ * `records` receives the limiters or counters of the batch with their numbers, from 1 on, in the order in which they are
+ * keys.
+ */
+export function encodeBatch(batch: Batch, records = new Map<string, number>()): string[] {
   if (batch.join === 'none') {
-    return ['-', ...batch.operations.flatMap((operation) => argumentsOf(operation, limiters))];
+    const words = [isOfCounters(batch) ? '#' : '-'];
+    for (const operation of batch.operations) words.push(...argumentsOf(operation, records));
+    return words;
   }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const words = [
-    `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
-  ];
-  for (const operation of operations) words.push(...argumentsOf(operation, limiters));
+  const identity = `${incarnation} ${ttl} ${secret}`;
+  const words = [`${session} ${time} ${flag(renew)} ${join} ${run} ${identity}`];
+  for (const operation of operations) words.push(...argumentsOf(operation, records));
   return words;
-}
-
-export class MalformedError extends Error {
-  override readonly name = 'MalformedError';
-
-  constructor(what: string, text: unknown) {
-    super(`${what} cannot be read: ${describe(text).slice(0, 100)}`);
-  }
-}
-
-/** Matches a pattern. Throws a {@link MalformedError} if the text does not match. */
-export function parse(what: string, text: unknown, pattern: RegExp): RegExpExecArray {
-  const found = typeof text === 'string' ? pattern.exec(text) : null;
-  if (found === null) throw new MalformedError(what, text);
-  return found;
 }
 
 function parseJson(what: string, text: unknown): unknown {
@@ -282,16 +222,16 @@ const resultNames: Record<Operation['name'], readonly string[]> = {
   start: ['start'],
   correct: ['number'],
   penalize: ['number'],
+  count: ['count'],
+  forget: ['number'],
 };
-
-/** `<granted> <delay> <count> <next> <index of a group>`, the moments, and what is left of each rate and until when. */
-const startPattern = /^([01]) (-1|\d+) (\d+) (\d+) (\d+) ((?:\d+,)*) ((?:\d+,)*) ((?:\d+,)*)$/;
 
 const numberPattern = /^\w+(?: (-?\d+(?:\.\d+)?))?$/;
 
 function resultOf(line: string, operation: Operation | undefined): Result {
+  if (operation?.name === 'start') return startResultOf(line, operation.groups);
   const space = line.indexOf(' ');
-  const name = (space < 0 ? line : line.slice(0, space)) as Result['name'];
+  const name = (space < 0 ? line : line.slice(0, space)) as Exclude<Result['name'], 'start'>;
   if (operation === undefined || !resultNames[operation.name].includes(name)) {
     throw new MalformedError(reply, line);
   }
@@ -310,14 +250,9 @@ function resultOf(line: string, operation: Operation | undefined): Result {
     }
     case 'busy':
       return { name };
-    case 'start': {
-      const words = parse(reply, rest, startPattern).slice(1) as string[];
-      const numbers = words.slice(1, 5).map(Number) as [number, number, number, number];
-      const [delay, count, next, by] = numbers;
-      const [at, remaining, reset] = words
-        .slice(5)
-        .map((list) => list.split(',').slice(0, -1).map(Number)) as [number[], number[], number[]];
-      return { name, granted: words[0] === '1', delay, at, count, next, by, remaining, reset };
+    case 'count': {
+      const [, total, left] = parse(reply, rest, /^(\d+) (\d+)$/);
+      return { name, total: Number(total), left: Number(left) };
     }
     default: {
       const [, digits] = parse(reply, line, numberPattern);

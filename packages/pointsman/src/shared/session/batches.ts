@@ -34,6 +34,8 @@ export interface Sender {
   readonly continuity: number;
   /** Whether batches may be sent. If not, the session calls `flush` when they may. */
   ready(): boolean;
+  /** Returns the number of operations in each batch, if all of these should not travel in one. */
+  sizeOf?(operations: readonly Operation[]): number;
   /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
   exchange(batch: Batch): Promise<Reply>;
@@ -44,6 +46,9 @@ export interface Sender {
 
 /** The maximum number of operations in a batch, which the server processes without interruption. */
 const MAX_OPERATIONS = 256;
+
+/** Minimum milliseconds without a reply after which a connection counts as half-open. */
+const MIN_PATIENCE = 1_000;
 
 export class BatchStream {
   /** Why nothing can be sent; undefined if batches can be sent. */
@@ -67,6 +72,13 @@ export class BatchStream {
 
   get unansweredSince(): Moment | undefined {
     return this.#sent[0]?.at;
+  }
+
+  /** Whether the server has not replied for so long that the connection may be half-open. */
+  isSilent(patience: number): boolean {
+    const [first] = this.#sent;
+    if (first === undefined) return false;
+    return now().monotonic - first.at.monotonic >= Math.max(patience, MIN_PATIENCE);
   }
 
   add(operation: PendingOperation): void {
@@ -114,7 +126,10 @@ export class BatchStream {
         pending.push(each);
         operations.push(operation);
       }
-      if (operations.length > 0) this.#exchange(pending, operations);
+      const size = this.#sender.sizeOf?.(operations) ?? MAX_OPERATIONS;
+      for (let i = 0; i < operations.length; i += size) {
+        this.#exchange(pending.slice(i, i + size), operations.slice(i, i + size));
+      }
     }
   }
 

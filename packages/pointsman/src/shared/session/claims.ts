@@ -37,7 +37,8 @@ export interface ClaimOwner {
 export class Claim {
   readonly id: string;
   readonly owner: ClaimOwner;
-  readonly acquisition: Acquisition;
+  /** Its owner may replace it by one with the same terms. */
+  acquisition: Acquisition;
   state: 'requested' | 'held' | 'over' = 'requested';
   /** The keys that it holds, including optional ones. */
   readonly owned = new Set<string>();
@@ -141,9 +142,12 @@ export class Claims {
     return [...this.#claims.values()].filter((claim) => claim.state === state);
   }
 
+  newId(): string {
+    return `${this.#session.id}/${++this.#requests}`;
+  }
+
   add(owner: ClaimOwner, acquisition: Acquisition): Claim {
-    const suffix = owner.revocable ? REVOCABLE : '';
-    const id = `${this.#session.id}/${++this.#requests}${suffix}`;
+    const id = this.newId() + (owner.revocable ? REVOCABLE : '');
     const claim = new Claim(id, owner, acquisition);
     this.#claims.set(id, claim);
     return claim;
@@ -220,7 +224,7 @@ export class Claims {
         if (result.name !== 'check' || claim.state !== 'held') return;
         if (!result.held) {
           // The rest of the lock is useless.
-          void this.#unlock(claim.id, [...claim.owned]);
+          void this.unlock(claim.id, [...claim.owned]);
           this.#lose(claim, 'the server no longer has the lock');
         } else if (result.contended) {
           claim.owner.revoked?.(claim);
@@ -246,11 +250,11 @@ export class Claims {
     // The server may already have granted the request, including its optional keys.
     const freed = claim.state === 'requested' ? claim.wanted : keys;
     if (claim.owned.size === 0) this.#remove(claim);
-    return this.#unlock(claim.id, freed);
+    return this.unlock(claim.id, freed);
   }
 
-  /** Counts as a held lock until the server has replied, so that `drain` waits for it. */
-  #unlock(id: string, keys: readonly string[]): Promise<void> {
+  /** Frees keys. Counts as a held lock until the server has replied, so that `drain` waits for it. */
+  unlock(id: string, keys: readonly string[]): Promise<void> {
     const session = this.#session;
     const { activity } = this.#metrics;
     activity.count(0, 1);
@@ -347,7 +351,7 @@ export class Claims {
   refuse(claim: Claim, error: StoreError): void {
     if (claim.state !== 'requested') return;
     // The server may have granted it before it refused a later operation of the batch.
-    void this.#unlock(claim.id, claim.wanted);
+    void this.unlock(claim.id, claim.wanted);
     this.#remove(claim);
     claim.owner.dropped(claim);
     claim.acquisition.refuse(error);

@@ -153,6 +153,15 @@ export class Session implements LinkObserver, Sender, ClaimSession {
     return false;
   }
 
+  /** Why the server cannot be reached, if it is known. */
+  get trouble(): unknown {
+    return this.#stream.suspended;
+  }
+
+  checkSilence(patience: number): void {
+    if (this.#stream.isSilent(patience)) this.#link.reconnect();
+  }
+
   // --- called by the link ---
 
   suspend(reason: unknown): void {

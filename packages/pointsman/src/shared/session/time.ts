@@ -106,3 +106,6 @@ export class OneShotTimer {
     this.#timer = undefined;
   }
 }
+
+/** What a platform timer can wait of a delay, in milliseconds. */
+export const timerDelay = (ms: number): number => Math.min(Math.ceil(ms), 2 ** 31 - 1);
