@@ -6,8 +6,8 @@
 //!
 //! Tokio is documented with `--cfg tokio_unstable` and all of its features; here its unstable names need neither. A
 //! difference is an item or impl that is missing here, or one that accepts less. Each has to be in `api.toml` with a
-//! reason. `--list` also prints those. The exit code is 1 if there is another one, or if a line of `api.toml` is of no
-//! use any more.
+//! reason. `--list` also prints those. The exit code is 1 if there is another one, or if no difference
+//! matches a line of `api.toml`.
 
 mod expectations;
 mod items;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::task::id::Id;
 use crate::task::raw::RawTask;
 
-/// What the functions of [`Builder::on_task_spawn`](super::Builder::on_task_spawn) and its relatives are told about a task.
+/// A task, as the functions of [`Builder::on_task_spawn`](super::Builder::on_task_spawn) and its relatives get it.
 ///
 /// ```
 /// use pointsman::runtime::{Builder, TaskMeta};

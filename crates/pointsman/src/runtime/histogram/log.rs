@@ -33,7 +33,7 @@ const MAX_PRECISION: u32 = 10;
 pub struct LogHistogram {
     count: usize,
     precision: u32,
-    /// The number of buckets for values that are too small to be told apart.
+    /// The number of buckets for values that are too small to be distinguished.
     first: usize,
 }
 
@@ -159,7 +159,7 @@ impl LogHistogramBuilder {
         self
     }
 
-    /// Sets a value below which values need not be told apart. Default: 100 ns.
+    /// Sets a value below which values need not be distinguished. Default: 100 ns.
     ///
     /// ```
     /// # use pointsman::runtime::LogHistogram;
@@ -171,7 +171,7 @@ impl LogHistogramBuilder {
         self
     }
 
-    /// Sets a value from which on values need not be told apart. Default: 60 s.
+    /// Sets a value from which on values need not be distinguished. Default: 60 s.
     ///
     /// # Panics
     /// If the duration is 0.

@@ -158,7 +158,7 @@ impl Buckets {
     }
 }
 
-/// What the builder was told in the two generations of methods that Tokio has.
+/// The options of the two generations of methods that Tokio has.
 #[derive(Clone, Default)]
 pub(super) struct HistogramOptions {
     pub(super) is_enabled: bool,

@@ -121,10 +121,10 @@ impl<'a> Builder<'a> {
     /// use pointsman::{runtime::LocalRuntime, task::Builder};
     ///
     /// let runtime = LocalRuntime::new()?;
-    /// let two = runtime.block_on(async {
-    ///     Builder::new().name("two").spawn_local(async { 1 + 1 })?.await.map_err(Into::into)
+    /// runtime.block_on(async {
+    ///     let task = Builder::new().name("two").spawn_local(async { 1 + 1 }).unwrap();
+    ///     assert_eq!(task.await.unwrap(), 2);
     /// });
-    /// assert_eq!(two.unwrap(), 2);
     /// # Ok::<_, std::io::Error>(())
     /// ```
     #[track_caller]
