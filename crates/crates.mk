@@ -133,11 +133,22 @@ conformance: ## run Tokio's own tests on the crate (FILE=sync_mpsc UNSTABLE=1)
 conformance-update: ## the same, and rewrite the list of expected failures; keeps the reasons
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(if $(UNSTABLE),--unstable) $(FILE)
 
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' crates/tokio/Cargo.toml)
+tokio-api: ## compare the public items with those of a release of Tokio (VERSION=1.54.1 LIST=1)
+	$(call toolchain,nightly,rustc)
+	@cargo run --quiet --manifest-path crates/conformance/Cargo.toml --package api -- $(if $(LIST),--list) $(VERSION)
+
+tokio-switch: ## test the patch, its guard and cargo --config in programs of their own
+	@cargo test --quiet --manifest-path crates/conformance/Cargo.toml --test switch
+
 ecosystem: redis ## test libraries built on Tokio, on Tokio and on the crate (PACKAGE=hyper)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- $(PACKAGE)
 
 ecosystem-update: redis ## the same, and pin the extra dependencies of their tests again
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- --update $(PACKAGE)
+
+observers: ## run tokio-metrics, dial9 and console-subscriber on both, with and without tokio_unstable
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin observers
 
 soak-io: ## run I/O faults on Tokio and on the crate; minutes (FAULT=signals)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)

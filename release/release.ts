@@ -7,6 +7,7 @@ import { defineCommand, runMain } from 'citty';
 import { auditAll } from './audit.js';
 import { nextSection } from './changelog.js';
 import { canProve, type Destination, publishCommands, remainingCommands } from './commands.js';
+import { findConflictsIn } from './conflicts.js';
 import { refusals } from './refusals.js';
 import {
   outOfStep,
@@ -99,7 +100,9 @@ async function check(): Promise<boolean> {
       `The version or address in these files differs from packages/pointsman/package.json and the root's; run make stamp:\n${paths.map((path) => `  ${path}`).join('\n')}`,
     );
   }
-  return (await checkWords([])) && paths.length === 0;
+  const conflicts = await findConflictsIn(root, await trackedFiles(root));
+  if (conflicts.length > 0) console.error(conflicts.join('\n'));
+  return (await checkWords([])) && paths.length + conflicts.length === 0;
 }
 
 async function checkWords(paths: readonly string[]): Promise<boolean> {
@@ -137,7 +140,11 @@ const main = defineCommand({
       'Writes the version and the address into all files that state them',
       stamp,
     ),
-    check: command('check', 'Checks versions, address, fragments and words', check),
+    check: command(
+      'check',
+      'Checks versions, address, fragments, words and merge conflicts',
+      check,
+    ),
     words: defineCommand({
       meta: {
         name: 'words',

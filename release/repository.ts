@@ -96,7 +96,8 @@ function isAncestor(root: string, commit: string): Promise<boolean> {
 
 export async function trackedFiles(root: string, under: readonly string[] = []): Promise<string[]> {
   const listed = await run('git', ['ls-files', '-z', '--', ...under], { cwd: root });
-  const paths = listed.split('\0').filter(Boolean);
+  // During a merge, a file with conflicts is listed several times.
+  const paths = [...new Set(listed.split('\0').filter(Boolean))];
   return paths.filter((path) => existsSync(join(root, path)));
 }
 

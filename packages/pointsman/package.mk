@@ -39,8 +39,8 @@ types-oldest: setup $(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json ## comp
 
 # --- long-running tests ---
 
-faults: setup redis ## run the Redis lock's faults into docs/lock-faults.md; 15 minutes (FAULT=6)
-	node packages/pointsman/tests/faults/dist/faults/run.js $(FAULT)
+faults: setup redis ## run the faults of the shared primitives into docs/lock-faults.md; 40 minutes (PART=limiter, FAULT=g2)
+	node packages/pointsman/tests/faults/dist/faults/run.js $(PART:%=--part %) $(FAULT)
 
 soak: setup ## call ten million times over the bridge; minutes (CALLS=100000)
 	node --expose-gc packages/pointsman/tests/soak/run.js $(CALLS)

@@ -93,7 +93,7 @@ const groups = {
     page('What each primitive must do', 'spec/README.md'),
     page('The bridge protocol', 'docs/bridge-protocol.md'),
     page('The lock protocol', 'docs/lock-protocol.md'),
-    page('The mutex under faults', 'docs/lock-faults.md'),
+    page('The shared primitives under faults', 'docs/lock-faults.md'),
   ],
 };
 

@@ -1,6 +1,6 @@
 /**
- * The mutex, on Redis and on one machine, under every fault, in the short form of `make faults`, and the judge, which must detect locks that
- * break their promises.
+ * The primitives between processes under faults, in the short form of `make faults`, and the judge of locks, which must
+ * detect those that break their promises. That of the limiter has a test beside it.
  */
 import { Semaphore } from 'pointsman';
 import { describe, expect, test } from 'vitest';
@@ -10,6 +10,8 @@ import { judge } from './faults/dist/faults/judge.js';
 import { delayedReplies } from './faults/dist/faults/matrix/delayed-replies.js';
 import { hostMatrix } from './faults/dist/faults/matrix/host.js';
 import { matrix } from './faults/dist/faults/matrix/index.js';
+import { limiterMatrix } from './faults/dist/faults/matrix/limiter.js';
+import { leaderMatrix, millionMatrix } from './faults/dist/faults/matrix/shared.js';
 import { stoppedHolder } from './faults/dist/faults/matrix/stopped-holder.js';
 import { tryFault, unbounded, unchecked } from './faults/dist/faults/try.js';
 
@@ -20,7 +22,9 @@ const lanes = new Semaphore(4);
 
 describe('the matrix', () => {
   // Load on the machine can delay a trial, so each has a second attempt.
-  for (const fault of [...matrix, ...hostMatrix]) {
+  // Of the other locks, the row that kills and stops everything, and what only a leader does.
+  const others = [...millionMatrix, ...leaderMatrix.slice(-1), ...limiterMatrix];
+  for (const fault of [...matrix, ...hostMatrix, ...others]) {
     test.concurrent(
       `${fault.number} ${fault.name}`,
       { timeout: 4 * limit, retry: 1 },
@@ -28,9 +32,10 @@ describe('the matrix', () => {
         lanes.run(async () => {
           const missing = fault.missing?.();
           if (missing) skip(missing);
-          const { violations, entered } = await tryFault(fault, fault.short);
+          const { violations, entered, counts } = await tryFault(fault, fault.short);
           expect(violations.map(({ trace }) => trace).join('\n')).toBe('');
-          expect(entered).toBeGreaterThan(0);
+          const { starts = 0, decisions = 0 } = counts;
+          expect(entered + starts + decisions).toBeGreaterThan(0);
         }),
     );
   }
@@ -116,6 +121,58 @@ describe('the judge', () => {
   test('detects tokens that do not grow, once for each pair of holders', () => {
     expect(kindsOf(first, ['enter 1 201 60 7 valid a,b', 'leave 1 300 1'])).toEqual(['token']);
     expect(kindsOf(first, ['enter 1 201 60 6 valid c', 'leave 1 300 1'])).toEqual([]);
+  });
+
+  // enter <id> <time> <requested> <token> <guard> <keys> <weight> <limit of the weights, 0 for none>
+  const reader = (token: number, from: number, until: number) => [
+    `enter 1 ${from} 50 ${token} valid a 1 0`,
+    `leave 1 ${until} 1`,
+  ];
+  const writer = (token: number, from: number, until: number) => [
+    `enter 1 ${from} 50 ${token} valid a`,
+    `leave 1 ${until} 1`,
+  ];
+  const permits = (weight: number, token: number, from: number, until: number) => [
+    `enter 1 ${from} 50 ${token} valid a ${weight} 3`,
+    `leave 1 ${until} 1`,
+  ];
+
+  test('accepts readers together, and detects a writer beside one', () => {
+    expect(kindsOf(reader(7, 100, 200), reader(8, 110, 190), writer(9, 201, 300))).toEqual([]);
+    expect(kindsOf(reader(7, 100, 200), reader(8, 110, 150), writer(9, 160, 300))).toEqual([
+      'overlap',
+    ]);
+    expect(kindsOf(writer(7, 100, 200), reader(8, 150, 300))).toEqual(['overlap']);
+  });
+
+  test('a writer that has become a reader no longer excludes readers', () => {
+    const downgraded = (at: number) => [
+      'enter 1 100 50 7 valid a',
+      `downgrade 1 ${at}`,
+      'leave 1 200 1',
+    ];
+    expect(kindsOf(downgraded(120), reader(8, 130, 300))).toEqual([]);
+    expect(kindsOf(downgraded(140), reader(8, 130, 300))).toEqual(['overlap']);
+    expect(kindsOf(downgraded(120), writer(8, 190, 300))).toEqual(['overlap']);
+  });
+
+  test('detects more weight than the limit', () => {
+    expect(kindsOf(permits(2, 7, 100, 200), permits(1, 8, 110, 300))).toEqual([]);
+    expect(kindsOf(permits(2, 7, 100, 200), permits(2, 8, 201, 300))).toEqual([]);
+    expect(kindsOf(permits(2, 7, 100, 200), permits(2, 8, 150, 300))).toEqual(['overlap']);
+    expect(
+      kindsOf(permits(1, 7, 100, 200), permits(1, 8, 110, 200), permits(2, 9, 120, 130)),
+    ).toEqual(['overlap']);
+  });
+
+  test('knows the order of grants that exclude each other or follow each other', () => {
+    // Readers may enter in another order than they were granted in.
+    expect(kindsOf(reader(8, 100, 200), reader(7, 110, 190))).toEqual([]);
+    expect(kindsOf(permits(1, 8, 100, 200), permits(1, 7, 110, 190))).toEqual([]);
+    expect(kindsOf(reader(8, 100, 200), writer(7, 210, 300))).toEqual(['token']);
+    expect(kindsOf(permits(2, 8, 100, 200), permits(2, 7, 210, 300))).toEqual(['token']);
+    const later = ['enter 1 110 105 7 valid a 1 0', 'leave 1 190 1'];
+    expect(kindsOf(reader(8, 100, 200), later)).toEqual(['token']);
   });
 
   test('simulates a fenced store', () => {

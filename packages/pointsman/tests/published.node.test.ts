@@ -20,8 +20,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
-const sizeBudget = 234_400;
-const filesBudget = 145;
+const sizeBudget = 242_500;
+const filesBudget = 150;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = join(here, '../..');

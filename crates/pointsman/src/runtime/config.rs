@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::histogram::HistogramOptions;
+use super::hooks::{TaskHooks, UnhandledPanic};
 use super::random::RngSeed;
 use super::stall::StallConfig;
 
@@ -38,6 +40,9 @@ pub(super) struct Config {
     pub(super) on_thread_stop: Option<Callback>,
     pub(super) on_thread_park: Option<Callback>,
     pub(super) on_thread_unpark: Option<Callback>,
+    pub(super) poll_times: HistogramOptions,
+    pub(super) task_hooks: TaskHooks,
+    pub(super) unhandled_panic: UnhandledPanic,
 }
 
 impl Default for Config {
@@ -59,6 +64,9 @@ impl Default for Config {
             on_thread_stop: None,
             on_thread_park: None,
             on_thread_unpark: None,
+            poll_times: HistogramOptions::default(),
+            task_hooks: TaskHooks::default(),
+            unhandled_panic: UnhandledPanic::default(),
         }
     }
 }

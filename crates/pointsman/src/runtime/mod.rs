@@ -15,6 +15,8 @@
 mod config;
 mod counter;
 mod error;
+mod histogram;
+mod hooks;
 mod id;
 mod inject;
 mod random;
@@ -37,10 +39,16 @@ pub(crate) mod task;
 
 pub(crate) use blocking::Refused;
 pub use builder::Builder;
+pub use dump::Dump;
 #[cfg(any(feature = "reactor", feature = "fs", feature = "io-std"))]
 pub(crate) use error::shutdown_error;
 pub use error::{TryCurrentError, is_rt_shutdown_err};
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
+pub use histogram::{
+    HistogramConfiguration, HistogramScale, InvalidHistogramConfiguration, LogHistogram,
+    LogHistogramBuilder,
+};
+pub use hooks::{TaskMeta, UnhandledPanic};
 pub use id::Id;
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;

@@ -43,6 +43,7 @@ use crate::time;
 pub struct Runtime {
     handle: Handle,
     workers: Vec<thread::JoinHandle<()>>,
+    has_ended: bool,
 }
 
 impl Runtime {
@@ -84,6 +85,7 @@ impl Runtime {
         let mut runtime = Self {
             handle,
             workers: Vec::new(),
+            has_ended: false,
         };
         for index in 0..runtime.handle.shared.config.worker_threads {
             // If a thread cannot be started, the drop of `runtime` ends the earlier ones.
@@ -268,6 +270,7 @@ impl Runtime {
 
     /// Shuts down the runtime and waits for its threads, at most until `until`.
     fn end(&mut self, until: Option<Instant>) {
+        self.has_ended = true;
         let shared = &self.handle.shared;
         // `None` if the runtime is dropped as a thread-local value of an ending thread.
         let _current = context::try_set_current(shared);
@@ -297,7 +300,7 @@ impl Runtime {
 impl Drop for Runtime {
     #[track_caller]
     fn drop(&mut self) {
-        if !self.handle.shared.is_shut_down() {
+        if !self.has_ended {
             self.shut_down(None);
         }
     }

@@ -36,6 +36,10 @@ pub(crate) trait Schedule: Sized + 'static {
     fn schedule(&self, entry: Notified);
     /// Called when a task of this scheduler completes.
     fn completed(&self);
+    /// Called when the future of a task or job was dropped, before its result is published.
+    fn ended(&self, _task: RawTask) {}
+    /// Called when a poll of a task has panicked.
+    fn panicked(&self) {}
     /// Whether the current thread owns the arena.
     fn owns(arena: NonNull<Arena<Self>>) -> bool;
 }

@@ -188,6 +188,10 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
                 true
             }
             Err(panic) => {
+                if !task.is_job() {
+                    // SAFETY: the queue entry keeps the task and its arena alive.
+                    unsafe { scheduler_of::<S>(header) }.panicked();
+                }
                 // SAFETY: this thread owns RUNNING, hence the stage, and the borrow of the future has ended.
                 unsafe {
                     store_output::<F>(stage, Err(JoinError::panic(task.id(), panic)), task.id())
@@ -285,10 +289,12 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 /// The output is stored. The caller owns RUNNING and the references.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
+    // SAFETY: the caller's references keep the task and its arena alive.
+    let scheduler = unsafe { scheduler_of::<S>(header) };
     if !task.is_job() {
-        // SAFETY: the caller's references keep the task and its arena alive.
-        unsafe { scheduler_of::<S>(header) }.completed();
+        scheduler.completed();
     }
+    scheduler.ended(task);
     let state = task.state();
     let mut seen: Snapshot = state.load();
     let is_last = loop {

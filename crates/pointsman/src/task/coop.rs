@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
@@ -29,6 +30,23 @@ thread_value! {
 thread_value! {
     /// Whether a task of this thread yielded since [`take_yielded`] was last called.
     static HAS_YIELDED: Cell<bool> = Cell::new(false);
+}
+
+thread_value! {
+    /// Whether a yield without budget was counted in this poll, in which several futures may find the budget spent.
+    static IS_COUNTED: Cell<bool> = Cell::new(false);
+}
+
+/// Counts a yield without budget. The runtime sets it, which this module does not know.
+pub(crate) static COUNT_FORCED_YIELD: OnceLock<fn()> = OnceLock::new();
+
+#[cold]
+fn yield_without_budget(cx: &Context<'_>) {
+    let is_counted = IS_COUNTED.try_with(|is_counted| is_counted.replace(true));
+    if let (Ok(false), Some(count)) = (is_counted, COUNT_FORCED_YIELD.get()) {
+        count();
+    }
+    yield_to_others(cx);
 }
 
 /// Wakes the current task and records that it yields.
@@ -74,6 +92,7 @@ fn full_budget() -> u8 {
 /// Runs `run`, which polls a task, with a full budget.
 #[inline(always)]
 pub(crate) fn budget<R>(run: impl FnOnce() -> R) -> R {
+    let _ = IS_COUNTED.try_with(|is_counted| is_counted.set(false));
     with_budget(Budget(Some(full_budget())), run)
 }
 
@@ -203,7 +222,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
             match budget.0 {
                 None => Poll::Ready(RestoreOnPending::new(budget)),
                 Some(0) => {
-                    yield_to_others(cx);
+                    yield_without_budget(cx);
                     Poll::Pending
                 }
                 Some(left) => {

@@ -42,6 +42,7 @@ pub use yield_now::yield_now;
 // This file is the public index of the module. The runtime builds on the files of `task`, so code of this crate imports
 // from those files and not from here, which would be a cycle.
 pub use crate::runtime::task::blocking::{block_in_place, spawn_blocking};
+pub use crate::runtime::task::builder::Builder;
 pub use crate::runtime::task::join_set::{self, JoinSet};
 pub use crate::runtime::task::local_set::LocalSet;
 pub use crate::runtime::task::local_set::shared::{LocalEnterGuard, spawn_local};

@@ -42,6 +42,7 @@ pub(crate) struct OriginParts {
 
 #[cfg(not(pointsman_no_diagnostics))]
 mod implementation {
+    use std::cell::Cell;
     use std::collections::HashMap;
     use std::panic::Location;
     use std::ptr;
@@ -90,6 +91,30 @@ mod implementation {
     }
 
     impl Site {
+        /// The location alone. Takes no lock if this thread has asked for it lately.
+        pub(crate) fn location(&self) -> &'static Location<'static> {
+            thread_local! {
+                static KNOWN_HERE: Cell<[(u16, Option<&'static Location<'static>>); KNOWN]> =
+                    const { Cell::new([(0, None); KNOWN]) };
+            }
+            let number = self.0 & !NAMED;
+            let at = usize::from(number) % KNOWN;
+            match KNOWN_HERE.try_with(|known| known.get()[at]) {
+                Ok((known, Some(location))) if known == number => return location,
+                _ => {}
+            }
+            let location = lock(&SITES).locations.get(usize::from(number)).copied();
+            let Some(location) = location else {
+                return Location::caller();
+            };
+            let _ = KNOWN_HERE.try_with(|known| {
+                let mut entries = known.get();
+                entries[at] = (number, Some(location));
+                known.set(entries);
+            });
+            location
+        }
+
         #[inline(always)]
         pub(crate) fn new(site: SpawnSite<'_>, id: Id, known: &mut KnownSites) -> Self {
             let number = known.number(site.location);
@@ -182,6 +207,8 @@ mod implementation {
 
 #[cfg(pointsman_no_diagnostics)]
 mod implementation {
+    use std::panic::Location;
+
     use super::{OriginParts, SpawnSite};
     use crate::task::id::Id;
 
@@ -201,6 +228,10 @@ mod implementation {
     }
 
     impl Site {
+        pub(crate) fn location(&self) -> &'static Location<'static> {
+            Location::caller()
+        }
+
         #[inline]
         pub(crate) fn new(_: SpawnSite<'_>, _: Id, _: &mut KnownSites) -> Self {
             Self

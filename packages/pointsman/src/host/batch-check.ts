@@ -14,6 +14,7 @@ const isText: Check = (value) => typeof value === 'string';
 const isNames: Check = (value) => Array.isArray(value) && value.every(isText);
 const isKeys: Check = (value) => isNames(value) && (value as string[]).length > 0;
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isInteger: Check = (value) => Number.isSafeInteger(value);
 const isFlag: Check = (value) => typeof value === 'boolean';
 const isId: Check = (value) => isText(value) && /^[^\s/]+\.\d+\/\d+~?$/.test(value as string);
 const isSession: Check = (value) => isText(value) && /^[^\s/]+\.\d+$/.test(value as string);
@@ -83,9 +84,12 @@ const operations: Record<Operation['name'], Readonly<Record<string, Check>>> = {
   },
   correct: { groups: areGroups, at: areNumbers },
   penalize: { limiter: isText, time: isTime },
+  count: { counter: isText, by: isInteger, window: isCount, above: isCount, growth: isCount },
+  forget: { counter: isText },
 };
 
 const STARTS: ReadonlySet<string> = new Set(['start', 'correct', 'penalize']);
+const COUNTS: ReadonlySet<string> = new Set(['count', 'forget']);
 
 const batch: Readonly<Record<Exclude<keyof Batch, 'operations'>, Check>> = {
   session: (value) => value === '' || isSession(value),
@@ -118,8 +122,8 @@ export function isBatch(value: unknown): value is Batch {
   if (typeof value !== 'object' || value === null || !has(value, batch)) return false;
   const { operations, session, join } = value as Batch;
   if (!Array.isArray(operations) || !operations.every(isOperation)) return false;
-  // Starts need no session; everything else does.
-  return join === 'none'
-    ? session === '' && operations.every((each) => STARTS.has(each.name) && !('held' in each))
-    : session !== '';
+  if (join !== 'none') return session !== '' && !operations.some(({ name }) => COUNTS.has(name));
+  // Starts need no session, and neither do counters, which travel apart; everything else does.
+  const [kind] = [STARTS, COUNTS].filter((kind) => kind.has(operations[0]?.name ?? 'start'));
+  return session === '' && operations.every((each) => kind?.has(each.name) && !('held' in each));
 }

@@ -204,6 +204,8 @@ describe('the socket', () => {
     const bad = (fields: object) =>
       encodeFrame(Kind.batch, JSON.stringify({ ...valid, ...fields }));
     const lock = { name: 'lock', id: 'a.0/1', tokens: 1, wait: true, keys: ['k'], optional: [] };
+    const count = { name: 'count', counter: 'a', by: 1, window: 1, above: 0, growth: 0 };
+    const penalize = { name: 'penalize', limiter: 'a', time: 1 };
     const frames = [
       encodeFrame(Kind.batch, '['),
       encodeFrame(Kind.batch, 'null'),
@@ -215,6 +217,11 @@ describe('the socket', () => {
       bad({ operations: [{ ...lock, keys: [] }] }),
       bad({ operations: [{ ...lock, keys: [1] }] }),
       bad({ operations: [{ ...lock, id: 'a' }] }),
+      bad({ operations: [count] }),
+      bad({ session: '', join: 'none', operations: [lock] }),
+      bad({ session: '', join: 'none', operations: [{ ...count, by: 0.5 }] }),
+      bad({ session: '', join: 'none', operations: [count, penalize] }),
+      bad({ session: '', join: 'none', operations: [penalize, count] }),
       encodeFrame(99 as never, ''),
     ];
     const kinds: number[] = [];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../tests/redis/clients.js';
 import { modes, soon, useServer } from '../../tests/redis/scene.js';
-import { SharedLimiter, type Store } from '../shared/index.js';
+import { expressRateLimitStore, SharedLimiter, type Store } from '../shared/index.js';
 import { fencedSet } from './index.js';
 
 const docs = new URL('../../../../docs/', import.meta.url);
@@ -109,6 +109,24 @@ describe.each(libraries)('%s', (library) => {
     expect(await refused()).toEqual([]);
     await limiter.close();
   });
+
+  test.each(['app-script', 'app-pure', 'app-limits'])(
+    'counts are allowed: %s',
+    async (username) => {
+      await scene.server.command('ACL', 'LOG', 'RESET');
+      const user = { username, password: 'password' };
+      const handler = username === 'app-pure' ? 'pure' : 'script';
+      const connections = await scene.store({ library, namespace, user, handler });
+      const store = expressRateLimitStore(connections, `${library} ${username}`);
+      store.init({ windowMs: 60_000 });
+      await store.increment('a');
+      await store.decrement('a');
+      expect((await store.get('a'))?.totalHits).toBe(0);
+      await store.resetKey('a');
+      expect(await refused()).toEqual([]);
+      await store.shutdown();
+    },
+  );
 
   test('a fenced write is allowed', async () => {
     const user = { username: 'app-fence', password: 'password' };

@@ -40,6 +40,8 @@ test('the entry has these values, and no others', () => {
     | 'SharedRwLock'
     | 'SharedSemaphore'
     | 'TimeoutError'
+    | 'expressRateLimitStore'
+    | 'fastifyRateLimitStore'
   >();
 });
 

@@ -11,6 +11,13 @@ export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from '../s
 export type { WaitOptions } from '../sync/options.js';
 export type { SharedGuard } from './acquisition.js';
 export type { SharedCondition } from './condition.js';
+export type { RateLimitStoreOptions } from './counters/counters.js';
+export {
+  type ExpressRateLimitHits,
+  type ExpressRateLimitStore,
+  expressRateLimitStore,
+} from './counters/express.js';
+export { type FastifyRateLimitStore, fastifyRateLimitStore } from './counters/fastify.js';
 export { LockLostError, StoreError } from './errors.js';
 export { Leader } from './leader.js';
 export type { CheckResult, RateState } from './limiter/check.js';

@@ -1,9 +1,11 @@
 /** A row of the matrix. The full and the short form run the same code with different numbers. */
 import type { Outcome } from './outcome.js';
-import type { Setting } from './subjects/subject.js';
+import type { Primitive, Setting } from './subjects/subject.js';
 import type { Terms } from './trial.js';
 
 export interface Fault {
+  /** Default: the mutex. */
+  readonly primitive?: Primitive;
   readonly number: string;
   readonly name: string;
   /** How the fault is produced. */

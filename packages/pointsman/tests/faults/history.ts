@@ -5,6 +5,7 @@
  * Times are nanoseconds of the machine's monotonic clock, which all processes share and no fault changes.
  */
 import { openSync, readFileSync, writeSync } from 'node:fs';
+import type { Share } from './subjects/subject.js';
 
 /** The guard's state at the grant; `overtaken` if it would still have been valid a moment earlier. */
 export type AtEntry = 'valid' | 'overtaken' | 'invalid';
@@ -14,6 +15,8 @@ export interface Hold {
   readonly client: string;
   readonly id: number;
   readonly keys: readonly string[];
+  /** Undefined if it excludes all others. */
+  readonly share?: Share | undefined;
   readonly token: number;
   readonly requested: number;
   readonly entered: number;
@@ -25,6 +28,8 @@ export interface Hold {
   /** The guard reported valid after its signal had aborted. */
   revived?: number;
   left?: number;
+  /** When a writer asked to become a reader. */
+  downgraded?: number;
   /** The holder left with an invalid guard whose signal had not aborted. */
   silent?: boolean;
   /** What the server's state had instead of this lock while the guard was valid. */
@@ -72,9 +77,12 @@ export class HistoryWriter {
     this.#write(`ask ${id} ${at} ${keys.join()}`);
   }
 
-  entered(hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'atEntry'>): void {
-    const { id, requested, entered, token, atEntry, keys } = hold;
-    this.#write(`enter ${id} ${entered} ${requested} ${token} ${atEntry} ${keys.join()}`);
+  entered(
+    hold: Pick<Hold, 'id' | 'keys' | 'share' | 'token' | 'requested' | 'entered' | 'atEntry'>,
+  ): void {
+    const { id, requested, entered, token, atEntry, keys, share } = hold;
+    const sharing = share === undefined ? '' : ` ${share.weight} ${share.limit}`;
+    this.#write(`enter ${id} ${entered} ${requested} ${token} ${atEntry} ${keys.join()}${sharing}`);
   }
 
   seen(id: number, at: number, valid: boolean): void {
@@ -83,6 +91,10 @@ export class HistoryWriter {
 
   lost(id: number, at: number): void {
     this.#write(`lost ${id} ${at}`);
+  }
+
+  downgraded(id: number, at: number): void {
+    this.#write(`downgrade ${id} ${at}`);
   }
 
   left(id: number, at: number, valid: boolean): void {
@@ -136,11 +148,12 @@ export function parseHistory(client: string, text: string): History {
     }
     if (kind === 'enter') {
       open.delete(Number(id));
-      const [requested, token, atEntry, names = ''] = rest;
+      const [requested, token, atEntry, names = '', weight, limit] = rest;
       holds.set(Number(id), {
         client,
         id: Number(id),
         keys: keySet(names),
+        ...(weight ? { share: { weight: Number(weight), limit: Number(limit) } } : {}),
         token: Number(token),
         requested: Number(requested),
         entered: at,
@@ -159,6 +172,7 @@ export function parseHistory(client: string, text: string): History {
       }
       if (kind === 'leave') hold.left = at;
     } else if (kind === 'lost') hold.lost = at;
+    else if (kind === 'downgrade') hold.downgraded = at;
     else if (kind === 'silent') hold.silent = true;
     else if (kind === 'usurped' || kind === 'forgotten') {
       hold.contradiction ??= { kind, at, text: rest.join(' ') };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem, type } from 'node:os';
 import type { Fault } from './fault.js';
 import type { Outcome } from './outcome.js';
+import { type Part, parts } from './parts.js';
 
 export interface Row {
   readonly fault: Fault;
@@ -12,7 +13,43 @@ export interface Row {
 
 const heads = ['#', 'fault', 'how', 'count', 'must also hold', 'measured', 'violations'];
 
-export function page(rows: readonly Row[], server: string, minutes: number): string {
+const introduction = `# The shared primitives under faults
+
+\`make faults\` writes this page, and \`make faults PART=limiter\` one part of it: mutex, host, rwlock, semaphore, leader, million or limiter. \`make faults FAULT=g2\` tries one row. A short form of most rows is part of the tests.
+
+Client processes use a primitive on a real store. A judge that does not query the store reads when each of them got a lock, how long its guard was valid, and when it left, all by the machine's monotonic clock. In every row of a lock
+
+- no two holders of a key that exclude each other are valid at the same time;
+- no lock is handed out invalid (a lock that ended less than 50 ms before, while the process was paused during the hand-out, counts as overtaken), and the store's state never contradicts a valid holder;
+- tokens grow in the order of the grants, as far as that order is known: if the holders exclude each other, or, except for permits of a semaphore, if one was requested after the other had entered. So a fenced store accepts no write of an earlier holder after one of a later holder;
+- the signal of a lost lock aborts, and a lost lock stays lost;
+- every request is answered in bounded time once the fault is over;
+- after the last \`close()\` the server is as empty as before, within 3 ttl if processes were killed;
+- every error is explained by the fault.
+
+Under other load locks take longer. If a process gets no CPU time for as long as a lease, or a connection takes longer than a second, requests are refused with a \`StoreError\`, and the row of crowds reports them as not served.
+
+Times are milliseconds.
+`;
+
+/** Returns the page with the parts that were tried; of others it keeps what it had. */
+export function page(before: string, tried: ReadonlyMap<Part, string>): string {
+  const kept = new Map(
+    before
+      .split(/^(?=## )/m)
+      .slice(1)
+      .map((text) => [text.slice(3, text.indexOf('\n')), text.trim()]),
+  );
+  const texts = parts.flatMap((part) => tried.get(part) ?? kept.get(part.title) ?? []);
+  return `${[introduction.trim(), ...texts].join('\n\n')}\n`;
+}
+
+export function partText(
+  { title, text, name }: Part,
+  rows: readonly Row[],
+  server: string,
+  minutes: number,
+): string {
   const violations = rows.flatMap(({ result }) =>
     typeof result === 'string' ? [] : result.violations,
   );
@@ -25,28 +62,13 @@ export function page(rows: readonly Row[], server: string, minutes: number): str
   });
   const verdict =
     violations.length === 0 ? 'No promise was broken.' : `${violations.length} violations.`;
-  return `# The Redis mutex under faults
+  return `## ${title}
 
-\`make faults\` wrote this page. ${verdict}
-
-Client processes lock on a real server. A judge that does not query the server reads when each of them got a lock, how long its guard was valid, and when it left, all by the machine's monotonic clock. In every row
-
-- no two holders of a key are valid at the same time;
-- no lock is handed out invalid (a lock that ended less than 50 ms before, while the process was paused during the hand-out, counts as overtaken), and the server's state never contradicts a valid holder;
-- tokens grow with every holder of a key, so a fenced store accepts no write of an earlier holder after one of a later holder;
-- the signal of a lost lock aborts, and a lost lock stays lost;
-- every request is answered in bounded time once the fault is over;
-- after the last \`close()\` the server is as empty as before, within 3 ttl if processes were killed;
-- every error is explained by the fault.
-
-The figures were measured on an otherwise idle machine. Under other load locks take longer. If a process gets no CPU time for as long as a lease, or a connection takes longer than a second, requests are refused with a \`StoreError\`, and the row of crowds reports them as not served.
-
-Processes alternate between client libraries (ioredis, node-redis) and modes (local, strict), trials between handlers (script, pure). Times are milliseconds.
+${verdict} ${text}
 
 ${table([heads, ...lines])}
 
-${new Date().toISOString().slice(0, 10)}, ${minutes.toFixed()} minutes, ttl ${ttls(rows)} ms. ${machine()}, Node ${process.versions.node}, Redis ${server}.
-`;
+\`make faults PART=${name}\`, ${new Date().toISOString().slice(0, 10)}, ${minutes.toFixed()} minutes, ttl ${ttls(rows)} ms. ${machine()}, Node ${process.versions.node}, Redis ${server}.`;
 }
 
 /** Formats the table as biome does. */
@@ -68,7 +90,7 @@ export function counted(counts: Outcome['counts']): string {
 export function measured(outcome: Outcome): string {
   const { entered, overtaken, longestWait, staleWritesRefused, samples, excused, rejected } =
     outcome;
-  const facts = [`${entered.toLocaleString('en')} critical sections`];
+  const facts = entered > 0 ? [`${entered.toLocaleString('en')} critical sections`] : [];
   for (const [name, list] of Object.entries(samples)) {
     const sorted = list.toSorted((one, other) => one - other);
     const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1]?.toFixed(1);
@@ -78,7 +100,7 @@ export function measured(outcome: Outcome): string {
         : `${name} ${at(1)}`,
     );
   }
-  facts.push(`longest wait ${longestWait.toFixed()}`);
+  if (longestWait > 0) facts.push(`longest wait ${longestWait.toFixed()}`);
   if (overtaken > 0) facts.push(`${overtaken} overtaken by their end at the hand-out`);
   if (staleWritesRefused > 0) facts.push(`${staleWritesRefused} stale writes refused`);
   const kinds = new Map<string, number>();

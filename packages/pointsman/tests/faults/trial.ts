@@ -16,12 +16,13 @@ import { type History, type Hold, now, type OpenRequest } from './history.js';
 import { judge, type Kind, type Violation } from './judge.js';
 import { keysOf } from './keys.js';
 import { type Outcome, summed } from './outcome.js';
-import type { Setting, Waiting } from './subjects/subject.js';
+import type { Primitive, Setting, Waiting } from './subjects/subject.js';
 
 /** The parameters of a trial. */
 export interface Terms {
   /** The module of the judged lock. */
   readonly subject: string;
+  readonly primitive: Primitive;
   readonly handler: Setting['handler'];
   readonly ttl: number;
   /** How many times the fault happens. */
@@ -99,8 +100,9 @@ export class Trial {
     const index = this.#lastIndex;
     const name = `client-${index}`;
     const proxy = proxied ? await startProxy(this.server.port) : undefined;
-    const { subject, handler, ttl } = this.terms;
+    const { subject, primitive, handler, ttl } = this.terms;
     const setting: Setting = {
+      primitive,
       port: proxy?.port ?? this.#servers.at(-1)?.port ?? 0,
       directory: this.#folder,
       library: index % 4 < 2 ? 'ioredis' : 'node-redis',
@@ -236,8 +238,9 @@ export class Trial {
 
   /** Without this check, a lock that rejected every request would break no promise. */
   async #prove(client: ClientProcess): Promise<void> {
+    const keySets = [0, 1, 2].map((group) => keysOf(group, this.terms.primitive));
     const limit = 3 * this.terms.ttl + connecting + 2 * lateness;
-    if (!(await client.call('prove', [keysOf(0), keysOf(1), keysOf(2)], limit))) {
+    if (!(await client.call('prove', keySets, limit))) {
       const text = `${client.name} got no lock within ${limit} ms when everything was well again`;
       this.violation('stranded', text);
     }
@@ -300,7 +303,7 @@ export class Trial {
   #describe(hold: Hold): string {
     const client = this.#all.find(({ name }) => name === hold.client);
     return [
-      `${hold.client} (${client?.setting.library}, ${client?.setting.mode}) hold ${hold.id} of ${named(hold.keys)}`,
+      `${hold.client} (${client?.setting.library}, ${client?.setting.mode}) hold ${hold.id} of ${named(hold.keys)}${sharing(hold)}`,
       `token ${hold.token}`,
       `requested ${this.#time(hold.requested)}`,
       `entered ${this.#time(hold.entered)} ${hold.atEntry}`,
@@ -313,6 +316,11 @@ export class Trial {
   #time(at: number | undefined): string {
     return at === undefined ? 'never' : `+${((at - this.#startedAt) / 1e6).toFixed(3)} ms`;
   }
+}
+
+function sharing({ share, downgraded }: Hold): string {
+  if (share !== undefined) return ` with ${share.weight} of ${share.limit || 'any'}`;
+  return downgraded === undefined ? '' : ' alone, later shared';
 }
 
 function named(keys: readonly string[]): string {

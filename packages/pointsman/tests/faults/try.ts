@@ -10,7 +10,10 @@ export const unbounded = new URL('./subjects/unbounded.js', import.meta.url).hre
 
 export async function tryFault(fault: Fault, form: Form, subject = ours): Promise<Outcome> {
   const { ttl, count, trials } = form;
-  const all = trials.map((handler) => fault.run({ subject, handler, ttl, count } satisfies Terms));
+  const { primitive = 'mutex' } = fault;
+  const all = trials.map((handler) =>
+    fault.run({ subject, primitive, handler, ttl, count } satisfies Terms),
+  );
   // If one fails, the others still finish and clean up.
   const settled = await Promise.allSettled(all);
   return together(

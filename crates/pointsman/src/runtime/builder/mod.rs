@@ -1,6 +1,9 @@
 //! The configuration of a runtime before it is built.
 
+mod compatibility;
+mod polls;
 mod stall;
+mod tasks;
 mod threads;
 
 use std::env::VarError;

@@ -7,6 +7,8 @@
 //! - Wakers run in a worker that is awake and does not search: no producer relies on it meanwhile.
 //! - A worker that held the driver and has other work checks the driver between tasks, and has the watchdog watch it.
 
+use std::mem;
+
 use super::Shared;
 use super::idle::{Searching, WakeReason};
 use super::worker::{Next, Worker};
@@ -20,6 +22,10 @@ impl Worker<'_> {
         self.count_busy();
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
+        }
+        let polls = self.slot.polls();
+        if mem::replace(&mut self.polls_at_park, polls) == polls {
+            self.slot.counters.idle_parks.add(1);
         }
         self.slot.enter_rest();
         // Producers see the sleeper from here on. A call that arrives during this step is noticed after it.

@@ -7,10 +7,13 @@
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 
+use super::super::config::Config;
 use super::super::counter::Counter;
+use super::super::histogram::Histogram;
 use super::Shared;
 use super::policy::Pace;
 use super::queue::Queue;
@@ -25,8 +28,15 @@ pub(crate) struct Slot {
     arena: Cell<NonNull<Arena<Arc<Shared>>>>,
     /// The queue length up to which waking a worker costs more than it saves; see [`Pace`].
     wake_threshold: AtomicUsize,
-    /// The number of polls, times two; odd while the worker sleeps and while the slot is vacant.
+    /// The number of polls and of rests, times two; odd while the worker sleeps and while the slot is vacant.
     steps: AtomicUsize,
+    /// The number of rests that have ended.
+    rests: std::sync::atomic::AtomicUsize,
+    /// The distribution of how long polls take, if the builder asks for it.
+    pub(in crate::runtime) poll_times: Option<Histogram>,
+    /// The thread that has held the slot last. A current-thread runtime keeps it with its
+    /// [lock](super::current_thread).
+    thread: Mutex<Option<ThreadId>>,
     /// The task that is polled, or was last; null outside of a quantum; [`BLOCK_ON`]. To compare only.
     current: AtomicPtr<Header>,
     pub(in crate::runtime) counters: Counters,
@@ -52,6 +62,16 @@ pub(in crate::runtime) struct Counters {
     pub(in crate::runtime) parked: Counter,
     pub(in crate::runtime) unparked: Counter,
     pub(in crate::runtime) busy: Counter,
+    /// Of one poll, in nanoseconds: the mean of the last quanta.
+    pub(in crate::runtime) mean_poll: Counter,
+    /// Parks without a poll since the last one.
+    pub(in crate::runtime) idle_parks: Counter,
+    /// Tasks taken from the inject queue.
+    pub(in crate::runtime) fetched: Counter,
+    pub(in crate::runtime) stolen: Counter,
+    pub(in crate::runtime) steals: Counter,
+    /// Tasks that were pushed to the queue after they had been queued elsewhere.
+    pub(in crate::runtime) moved_here: Counter,
 }
 
 // SAFETY: `arena` is the only field that is not `Send`. `Shared::new` sets it before it shares the slot, it is only read
@@ -61,13 +81,16 @@ unsafe impl Send for Slot {}
 unsafe impl Sync for Slot {}
 
 impl Slot {
-    pub(super) fn new(index: usize) -> Self {
+    pub(super) fn new(index: usize, config: &Config) -> Self {
         Self {
             index,
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
             wake_threshold: AtomicUsize::new(Pace::new().wake_threshold()),
             steps: AtomicUsize::new(1),
+            rests: std::sync::atomic::AtomicUsize::new(0),
+            poll_times: config.poll_times.build(),
+            thread: Mutex::new(None),
             current: AtomicPtr::new(ptr::null_mut()),
             counters: Counters::default(),
         }
@@ -110,6 +133,9 @@ impl Slot {
     #[inline]
     pub(super) fn begin_block_on_poll(&self) {
         self.steps.store(self.steps().wrapping_add(2), Relaxed);
+        // Not a poll of a task.
+        self.rests
+            .store(self.rests.load(Relaxed).wrapping_add(1), Relaxed);
         self.set_current(BLOCK_ON);
     }
 
@@ -142,5 +168,26 @@ impl Slot {
     pub(super) fn leave_rest(&self) {
         self.steps
             .store((self.steps() | 1).wrapping_add(1), Relaxed);
+        self.rests
+            .store(self.rests.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// The number of polls so far, which wraps around on 32 bits. During a poll or at the end of a rest, other threads may
+    /// see one more or less.
+    pub(in crate::runtime) fn polls(&self) -> usize {
+        (self.steps() / 2).wrapping_sub(self.rests.load(Relaxed)) & (usize::MAX / 2)
+    }
+
+    pub(super) fn set_thread(&self, thread: ThreadId) {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+    }
+
+    pub(super) fn thread(&self) -> Option<ThreadId> {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of tasks pushed here when they were spawned or woken.
+    pub(in crate::runtime) fn scheduled(&self) -> u64 {
+        (self.queue.pushed() as u64).saturating_sub(self.counters.moved_here.get())
     }
 }

@@ -11,6 +11,7 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::blockers::BLOCKED;
@@ -36,6 +37,8 @@ pub(super) struct Worker<'a> {
     yielded: usize,
     /// The number of tasks that were queued when the last of them yielded.
     round: usize,
+    /// The number of polls when the worker last slept.
+    pub(super) polls_at_park: usize,
     /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
     /// Chooses the order of tasks, unless that is first in, first out.
@@ -75,6 +78,7 @@ impl<'a> Worker<'a> {
             left: 0,
             yielded: 0,
             round: 0,
+            polls_at_park: slot.polls(),
             awaits_jobs: false,
             #[cfg(feature = "test-util")]
             explorer: crate::context::explores().then(Explorer::new),
@@ -166,6 +170,7 @@ impl<'a> Worker<'a> {
         let has_sources = self.shared.driver.has_sources();
         let may_block = !self.shared.is_current_thread()
             && (self.shared.watchdog.has_seen_block() || self.shared.blockers.are_known());
+        let is_plain = !may_block && !self.shared.observes_polls();
         // Once per quantum the inject queue comes first, however many tasks are queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -173,7 +178,7 @@ impl<'a> Worker<'a> {
                 self.read_clock(polls);
                 return Paused::Idle;
             };
-            let again = self.poll(entry, may_block);
+            let again = self.poll(entry, is_plain);
             if !context::holds(self.slot) {
                 if let Some(again) = again.and_then(Notified::stop_running) {
                     self.shared.schedule_entry(again);
@@ -197,16 +202,24 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn poll(&mut self, entry: Notified, may_block: bool) -> Option<Notified> {
+    fn poll(&mut self, entry: Notified, is_plain: bool) -> Option<Notified> {
         self.slot.begin_poll(entry.task);
-        match may_block {
-            false => entry.run(),
-            true => self.time_poll(entry),
+        match is_plain {
+            true => entry.run(),
+            false => self.poll_specially(entry),
+        }
+    }
+
+    #[cold]
+    fn poll_specially(&mut self, entry: Notified) -> Option<Notified> {
+        let (shared, slot) = (self.shared, self.slot);
+        match shared.observes_polls() {
+            true => shared.observe_poll(slot, entry, |entry| self.time_poll(entry)),
+            false => self.time_poll(entry),
         }
     }
 
     /// Polls a task that may block, and learns whether it has.
-    #[cold]
     fn time_poll(&mut self, entry: Notified) -> Option<Notified> {
         let shared = self.shared;
         let kind = entry.task.kind();
@@ -244,6 +257,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Called at the end of a quantum of `polls` polls.
+    #[inline]
     fn read_clock(&mut self, polls: u32) {
         self.slot.end_polls();
         self.left = self.left.saturating_sub(polls);
@@ -256,6 +270,7 @@ impl<'a> Worker<'a> {
             self.shared.watchdog.note_block();
         }
         self.pace.update(polls, elapsed);
+        self.slot.counters.mean_poll.set(self.pace.nanoseconds());
         self.slot.set_wake_threshold(self.pace.wake_threshold());
     }
 
@@ -285,10 +300,14 @@ impl<'a> Worker<'a> {
         let mut taken = self.shared.inject.take();
         let first = taken.next()?;
         let mut waiting = 0;
+        let before = self.slot.queue.pushed();
         for entry in taken {
             // SAFETY: this thread holds the slot, so it is the owner of the queue: see `slot`.
             waiting = unsafe { self.slot.queue.push(entry) };
         }
+        let queued = self.slot.queue.pushed().wrapping_sub(before);
+        Shared::count_moved(self.slot, queued);
+        self.slot.counters.fetched.add(queued as u64 + 1);
         if waiting > 0 {
             // Includes the first task, which delays the others.
             self.shared.notify_local(self.slot, waiting + 1);
@@ -310,6 +329,7 @@ impl Shared {
         let parker = ThreadParker::current();
         let _current = context::set_current(self);
         let held = context::hold(slot);
+        slot.set_thread(thread::current().id());
         let _seeded = self.seed_worker(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);

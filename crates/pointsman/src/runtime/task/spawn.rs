@@ -31,10 +31,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: `spawn_on` runs user code only if the runtime has shut down: it then drops the future, and does not use
-    // `shared` afterwards.
+    spawn_at(future, SpawnSite::caller())
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn spawn_at<F>(future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    // SAFETY: `spawn_on` runs user code in two cases. If the runtime has shut down, it drops the future, and does not use
+    // `shared` afterwards. A spawn hook runs while `Shared::call_spawn_hook` keeps the runtime alive.
     match unsafe { context::current_shared() } {
-        Some(shared) => spawn_on(shared, future, SpawnSite::caller()),
+        Some(shared) => spawn_on(shared, future, site),
         None => panic!("{}", context::missing()),
     }
 }

@@ -30,6 +30,9 @@ export const keysOf = (base: string): readonly [state: string, index: string] =>
 /** The key of the starts of a limiter, or of a key of it. */
 export const limiterKeyOf = (base: string, limiter: string): string => `${base}limit:${limiter}`;
 
+/** The key of a counter. */
+export const counterKeyOf = (base: string, counter: string): string => `${base}count:${counter}`;
+
 /** The key of the queue of processes with the handler `pure` that wait to write. */
 export const turnsOf = (base: string): string => `${base}turns`;
 

@@ -9,16 +9,15 @@
 
 import { apply } from '../../shared/protocol/apply.js';
 import type { Batch, Reply } from '../../shared/protocol/protocol.js';
-import type { StartsState } from '../../shared/protocol/starts.js';
-import { limitersOf } from '../../shared/protocol/starts-wire.js';
-import { emptyState, type World } from '../../shared/protocol/state.js';
+import { recordsOf } from '../../shared/protocol/starts-wire.js';
+import { emptyState, type State, type World } from '../../shared/protocol/state.js';
 import { encodeMessage, mapOf, signMessage } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { Mutex } from '../../sync/mutex/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import { channelOf, type keysOf, limiterKeyOf, runOf, ServerHandler, turnsOf } from './handler.js';
+import { channelOf, type keysOf, runOf, ServerHandler, turnsOf } from './handler.js';
+import { kindOf } from './records.js';
 import { load, type Stored, store } from './stored.js';
-import { loadStarts, storeStarts } from './stored-starts.js';
 import { WriterQueue } from './writer-queue.js';
 
 /** One transaction at a time per connection, because WATCH applies to all commands sent there. */
@@ -94,16 +93,13 @@ export class PureHandler extends ServerHandler {
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [stateKey, indexKey] = this.keys;
     const begun = performance.now();
-    const limiterKeys = new Map(
-      [...limitersOf(batch.operations)].map((limiter) => [
-        limiter,
-        limiterKeyOf(this.base, limiter),
-      ]),
-    );
+    const kind = kindOf(batch);
+    const names = [...recordsOf(batch.operations)];
+    const recordKeys = names.map((name) => kind.keyOf(this.base, name));
     const [, first, texts, time, life, flat, whole] = await Promise.all([
-      this.call('WATCH', ...this.keys, ...limiterKeys.values()),
+      this.call('WATCH', ...this.keys, ...recordKeys),
       this.#writers.first(),
-      limiterKeys.size === 0 ? [] : this.call('MGET', ...limiterKeys.values()),
+      names.length === 0 ? [] : this.call('MGET', ...recordKeys),
       this.call('TIME'),
       this.call('PTTL', stateKey),
       this.call('HGETALL', stateKey),
@@ -115,17 +111,14 @@ export class PureHandler extends ServerHandler {
     }
     const fields = mapOf(flat as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
-    const stored = new Map(
-      [...limiterKeys.keys()].map((limiter, i) => [limiter, (texts as unknown[])[i]]),
-    );
-    const changesOfLimiters = (limiters: ReadonlyMap<string, StartsState>): string[][] =>
-      [...limiterKeys].flatMap(([limiter, key]) => {
-        const before = stored.get(limiter);
-        const state = limiters.get(limiter);
-        if (state === undefined) return before === null ? [] : [['DEL', key]];
-        if (state.expires === Number.POSITIVE_INFINITY) return [];
-        const left = Math.ceil((state.expires - world.now) / 1000);
-        return [['SET', key, storeStarts(state), 'PX', `${left}`]];
+    const stored = texts as (string | null)[];
+    const changesOfRecords = (state: State): string[][] =>
+      recordKeys.flatMap((key, i): string[][] => {
+        const before = stored[i];
+        const after = kind.store(state, names[i] as string, world.now);
+        if (after === undefined) return before === null ? [] : [['DEL', key]];
+        if (after.text === before || after.left === Infinity) return [];
+        return [['SET', key, after.text, 'PX', `${after.left}`]];
       });
     const clock = fields.get('')?.split(' ');
     const fresh = clock === undefined;
@@ -143,8 +136,8 @@ export class PureHandler extends ServerHandler {
     const listeners = new Map<string, number>();
     for (;;) {
       const state = batch.join === 'none' ? emptyState() : load(fields);
-      for (const [limiter, text] of stored) {
-        if (text !== null) state.limiters.set(limiter, loadStarts(text as string));
+      for (const [i, text] of stored.entries()) {
+        if (text !== null) kind.load(state, names[i] as string, text);
       }
       const messages: [process: string, text: string][] = [];
       const unknown: string[] = [];
@@ -170,7 +163,7 @@ export class PureHandler extends ServerHandler {
           listeners.set(process, count);
         continue;
       }
-      const changes = changesOfLimiters(state.limiters);
+      const changes = changesOfRecords(state);
       if (batch.join === 'none') {
         if (changes.length > 0) return this.#commit([...changes, ...this.#writers.end], reply);
         await this.call('UNWATCH');

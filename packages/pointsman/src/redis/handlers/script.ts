@@ -10,12 +10,13 @@ import type { Batch, Reply } from '../../shared/protocol/protocol.js';
 import { decodeReply, encodeBatch } from '../../shared/protocol/wire.js';
 import { ConnectionLostError } from '../../shared/store.js';
 import { batch as script } from '../lua/scripts.js';
-import { limiterKeyOf, ServerHandler } from './handler.js';
+import { ServerHandler } from './handler.js';
+import { kindOf } from './records.js';
 
 export class ScriptHandler extends ServerHandler {
   /** The digest of the script. */
   #digest = '';
-  /** The arguments before those of a batch without limiters. */
+  /** The arguments before those of a batch without records. */
   #head: readonly string[] = [];
 
   async prepare(): Promise<void> {
@@ -24,9 +25,11 @@ export class ScriptHandler extends ServerHandler {
   }
 
   exchange(batch: Batch): Promise<Reply> {
-    const limiters = new Map<string, number>();
-    const words = encodeBatch(batch, limiters);
-    const head = limiters.size === 0 ? this.#head : this.#headOf([...limiters.keys()]);
+    const records = new Map<string, number>();
+    const words = encodeBatch(batch, records);
+    const { keyOf } = kindOf(batch);
+    const keys = Array.from(records.keys(), (name) => keyOf(this.base, name));
+    const head = keys.length === 0 ? this.#head : this.#headOf(keys);
     return this.connection.call(this.keys[0], 'EVALSHA', ...head, ...words).then(
       (reply) => decodeReply(reply, batch.operations),
       (error) => {
@@ -36,9 +39,9 @@ export class ScriptHandler extends ServerHandler {
     );
   }
 
-  #headOf(limiters: readonly string[]): readonly string[] {
+  #headOf(records: readonly string[]): readonly string[] {
     const { channelBase, publish } = this;
-    const keys = [...this.keys, ...limiters.map((limiter) => limiterKeyOf(this.base, limiter))];
+    const keys = [...this.keys, ...records];
     return [this.#digest, `${keys.length}`, ...keys, channelBase, publish];
   }
 }

@@ -64,8 +64,14 @@ export class Outcomes {
       // The moments of earlier requests have come too, although their timers may fire later.
       for (const earlier of lane.timed) {
         clearTimeout(earlier.timer);
-        lane.timed.delete(earlier);
-        this.begin(earlier);
+        if (earlier.slot === undefined || earlier.slot.isHeld) {
+          lane.timed.delete(earlier);
+          this.begin(earlier);
+        } else {
+          this.untime(earlier);
+          this.sendBack(earlier);
+          this.#turns.serve(lane);
+        }
         if (earlier === request) break;
       }
       this.#turns.tidy(lane);

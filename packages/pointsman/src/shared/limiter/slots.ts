@@ -59,8 +59,9 @@ class SlotClaim {
     return { id: this.#id, key: this.#name };
   }
 
+  /** Beyond doubt: a process that was suspended or cut off may have lost it. */
   get isHeld(): boolean {
-    return this.#acquisition.state === 'held';
+    return this.#guard?.valid === true;
   }
 
   leave(): void {

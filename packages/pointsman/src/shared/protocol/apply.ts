@@ -6,17 +6,23 @@
  */
 
 import { BatchTime } from './batch-time.js';
+import { applyCounters, isOfCounters } from './counters.js';
 import { Keys } from './keys.js';
 import { type Batch, type Operation, type Reply, type Result, sessionOf } from './protocol.js';
 import { Starts, sweepStarts } from './starts.js';
 import { emptyState, type State, type World } from './state.js';
 
 export function apply(state: State, batch: Batch, world: World): Reply {
-  if (batch.join === 'none') return applyStarts(state, batch, world);
+  if (batch.join === 'none') return applyWithoutSession(state, batch, world);
   return new BatchExecution(state, batch, world).reply();
 }
 
-function applyStarts({ limiters }: State, { operations }: Batch, { now }: World): Reply {
+function applyWithoutSession({ limiters, counters }: State, batch: Batch, { now }: World): Reply {
+  const { operations } = batch;
+  if (isOfCounters(batch)) {
+    const results = applyCounters(counters, operations, now);
+    return { name: 'done', left: 0, time: 0, results, grants: [] };
+  }
   const starts = new Starts(limiters, now);
   const results = operations.map((operation) => performStart(starts, operation));
   starts.end();
@@ -84,7 +90,8 @@ class BatchExecution {
     const { sessions, guard } = this.#state;
     const left = (sessions.get(session)?.expires ?? this.#time.latest) - this.#time.latest;
     if (sessions.size === 0 && guard === undefined && this.#time.clock.token <= this.#world.now) {
-      Object.assign(this.#state, { ...emptyState(), limiters: this.#state.limiters });
+      const { limiters, counters } = this.#state;
+      Object.assign(this.#state, { ...emptyState(), limiters, counters });
     }
     this.#starts.end();
     sweepStarts(this.#state.limiters, this.#world.now);
@@ -212,6 +219,9 @@ class BatchExecution {
       case 'correct':
       case 'penalize':
         return performStart(this.#starts, operation);
+      case 'count':
+      case 'forget':
+        throw new TypeError(`${operation.name} travels without a session`);
     }
   }
 }

@@ -23,7 +23,8 @@ export class BatchTime {
     const now = Math.floor(world.now / 1000);
     this.latest = now;
     if (state.clock === undefined) {
-      Object.assign(state, { ...emptyState(), limiters: state.limiters });
+      const { limiters, counters } = state;
+      Object.assign(state, { ...emptyState(), limiters, counters });
       this.clock = { token: 0, time: now, seen: now, doubted: false, run: batch.run };
     } else {
       this.clock = { ...state.clock };

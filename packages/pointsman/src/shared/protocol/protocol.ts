@@ -7,11 +7,12 @@
  * finds the effect of the first; only a notification may wake two waiters.
  */
 
+import type { CountRequest, CountResult } from './counters.js';
 import type { StartGroup, StartRequest, StartResult } from './starts.js';
 
 /**
- * Whether the session may be new, must exist, or replaces one that was lost; `none` if all operations are of limiters,
- * which neither need nor begin a session.
+ * Whether the session may be new, must exist, or replaces one that was lost; `none` if all operations are of limiters, or
+ * all are of counters, which neither need nor begin a session.
  */
 export type Join = 'new' | 'must' | 'again' | 'none';
 
@@ -88,7 +89,11 @@ export type Operation =
       readonly at: readonly number[];
     }
   /** Lets nothing start at a limiter for some microseconds. */
-  | { readonly name: 'penalize'; readonly limiter: string; readonly time: number };
+  | { readonly name: 'penalize'; readonly limiter: string; readonly time: number }
+  /** Adds hits to a counter, or reads it. If it is sent again, it may count twice; never send one again that takes back. */
+  | ({ readonly name: 'count' } & CountRequest)
+  /** Deletes a counter: the next hit begins a window. */
+  | { readonly name: 'forget'; readonly counter: string };
 
 export interface Batch {
   readonly session: string;
@@ -129,7 +134,8 @@ export type Result =
   /** `next`: milliseconds until the first lease of another session ends, or undefined. */
   | { readonly name: 'renewed'; readonly next: number | undefined }
   | { readonly name: 'query'; readonly state: Query }
-  | StartResult;
+  | StartResult
+  | CountResult;
 
 /** What a request holds of a key. */
 export interface Hold {

@@ -24,11 +24,12 @@ function ratesText(rates: readonly StartRate[]): string {
   return text;
 }
 
-function numberOf(limiter: string, limiters: Map<string, number>): number {
-  let number = limiters.get(limiter);
+/** Returns the number of a limiter or a counter in the batch, which a new one receives. */
+export function numberOf(record: string, records: Map<string, number>): number {
+  let number = records.get(record);
   if (number === undefined) {
-    number = limiters.size + 1;
-    limiters.set(limiter, number);
+    number = records.size + 1;
+    records.set(record, number);
   }
   return number;
 }
@@ -96,15 +97,21 @@ export function startArguments(
   }
 }
 
-/** Returns the limiters that operations use, which are keys of their own on the server. */
-export function limitersOf(operations: readonly Operation[]): Set<string> {
-  const limiters = new Set<string>();
+interface Recorded {
+  readonly groups?: readonly StartGroup[];
+  readonly limiter?: string;
+  readonly counter?: string;
+}
+
+/** Returns the limiters or counters that operations use, which are keys of their own on the server. */
+export function recordsOf(operations: readonly Operation[]): Set<string> {
+  const records = new Set<string>();
   for (const operation of operations) {
-    const { groups = [], limiter } = operation as { groups?: StartGroup[]; limiter?: string };
-    for (const group of groups) limiters.add(group.limiter);
-    if (limiter !== undefined) limiters.add(limiter);
+    const { groups = [], limiter, counter = limiter } = operation as Recorded;
+    for (const group of groups) records.add(group.limiter);
+    if (counter !== undefined) records.add(counter);
   }
-  return limiters;
+  return records;
 }
 
 const reply = 'the reply of the server';

@@ -2,6 +2,7 @@
  * The state that the server keeps of a namespace, and what a batch sees of its environment.
  */
 
+import type { CounterState } from './counters.js';
 import type { Hold, Message, Request } from './protocol.js';
 import type { StartsState } from './starts.js';
 
@@ -43,6 +44,8 @@ export interface State {
   guard: number | undefined;
   /** Independent of the rest. In the order in which they were used or looked at. */
   limiters: Map<string, StartsState>;
+  /** As the limiters. */
+  counters: Map<string, CounterState>;
 }
 
 export const emptyState = (): State => ({
@@ -54,6 +57,7 @@ export const emptyState = (): State => ({
   requests: new Map(),
   guard: undefined,
   limiters: new Map(),
+  counters: new Map(),
 });
 
 /** The environment of a batch. */

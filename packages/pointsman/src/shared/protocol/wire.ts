@@ -13,6 +13,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { isOfCounters } from './counters.js';
 import { MalformedError, parse } from './malformed.js';
 import type {
   Batch,
@@ -25,20 +26,26 @@ import type {
   Request,
   Result,
 } from './protocol.js';
-import { startArguments, startResultOf } from './starts-wire.js';
+import { numberOf, startArguments, startResultOf } from './starts-wire.js';
 
 const flag = (set: boolean): string => (set ? '1' : '0');
 
 /**
- * Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. Numbers the limiters
+ * Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. Numbers the records
  * that are new in the batch.
  */
-function argumentsOf(operation: Operation, limiters: Map<string, number>): readonly string[] {
+function argumentsOf(operation: Operation, records: Map<string, number>): readonly string[] {
   switch (operation.name) {
     case 'start':
     case 'correct':
     case 'penalize':
-      return startArguments(operation, limiters);
+      return startArguments(operation, records);
+    case 'count': {
+      const { counter, by, window, above, growth } = operation;
+      return [`count ${numberOf(counter, records)} ${by} ${window} ${above} ${growth}`];
+    }
+    case 'forget':
+      return [`forget ${numberOf(operation.counter, records)}`];
     case 'lock': {
       const { id, tokens, wait, keys, optional, share } = operation;
       if (share !== undefined) {
@@ -77,11 +84,14 @@ function argumentsOf(operation: Operation, limiters: Map<string, number>): reado
   }
 }
 
-/** `limiters` receives the limiters of the batch with their numbers, from 1 on, in the order in which they are keys. */
-export function encodeBatch(batch: Batch, limiters = new Map<string, number>()): string[] {
+/**
+ * `records` receives the limiters or counters of the batch with their numbers, from 1 on, in the order in which they are
+ * keys.
+ */
+export function encodeBatch(batch: Batch, records = new Map<string, number>()): string[] {
   if (batch.join === 'none') {
-    const words = ['-'];
-    for (const operation of batch.operations) words.push(...argumentsOf(operation, limiters));
+    const words = [isOfCounters(batch) ? '#' : '-'];
+    for (const operation of batch.operations) words.push(...argumentsOf(operation, records));
     return words;
   }
   const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
@@ -89,7 +99,7 @@ export function encodeBatch(batch: Batch, limiters = new Map<string, number>()):
   const renew = operations.some(({ name }) => name === 'renew');
   const identity = `${incarnation} ${ttl} ${secret}`;
   const words = [`${session} ${time} ${flag(renew)} ${join} ${run} ${identity}`];
-  for (const operation of operations) words.push(...argumentsOf(operation, limiters));
+  for (const operation of operations) words.push(...argumentsOf(operation, records));
   return words;
 }
 
@@ -212,6 +222,8 @@ const resultNames: Record<Operation['name'], readonly string[]> = {
   start: ['start'],
   correct: ['number'],
   penalize: ['number'],
+  count: ['count'],
+  forget: ['number'],
 };
 
 const numberPattern = /^\w+(?: (-?\d+(?:\.\d+)?))?$/;
@@ -238,6 +250,10 @@ function resultOf(line: string, operation: Operation | undefined): Result {
     }
     case 'busy':
       return { name };
+    case 'count': {
+      const [, total, left] = parse(reply, rest, /^(\d+) (\d+)$/);
+      return { name, total: Number(total), left: Number(left) };
+    }
     default: {
       const [, digits] = parse(reply, line, numberPattern);
       const value = digits === undefined ? undefined : Number(digits);

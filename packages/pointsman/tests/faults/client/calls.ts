@@ -60,17 +60,3 @@ export interface Calls {
   figures(): Figures;
   close(): Promise<void>;
 }
-
-export type Request = {
-  [Name in keyof Calls]: {
-    readonly number: number;
-    readonly name: Name;
-    readonly values: Parameters<Calls[Name]>;
-  };
-}[keyof Calls];
-
-export interface Answer {
-  readonly number: number;
-  readonly value?: unknown;
-  readonly error?: string;
-}

@@ -4,6 +4,7 @@ const RealDate = Date;
 const realNow = performance.now.bind(performance);
 let shift = 0;
 let back = 0;
+let ahead = 0;
 
 class ChangedDate extends RealDate {
   constructor(...values: []) {
@@ -12,15 +13,20 @@ class ChangedDate extends RealDate {
   }
 
   static override now(): number {
-    return RealDate.now() + shift - back;
+    return RealDate.now() + shift + ahead - back;
   }
 }
 
 globalThis.Date = ChangedDate as DateConstructor;
-performance.now = () => realNow() - back;
+performance.now = () => realNow() + ahead - back;
 
 export function setDate(milliseconds: number): void {
   shift = milliseconds;
+}
+
+/** Shifts all clocks by an offset, from the start of the process on. */
+export function setAhead(milliseconds: number): void {
+  ahead = milliseconds;
 }
 
 /** Calls `ask` with the clocks set back by `milliseconds`. */

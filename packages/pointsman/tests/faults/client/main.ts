@@ -7,9 +7,10 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { HistoryWriter, now } from '../history.js';
 import { keysOf } from '../keys.js';
 import { between } from '../random.js';
-import type { Guard, Open } from '../subjects/subject.js';
-import type { Answer, Calls, Request, Start, Work } from './calls.js';
+import { type Guard, type Open, permits, type Share } from '../subjects/subject.js';
+import type { Calls, Start, Work } from './calls.js';
 import { earlier, setDate } from './clocks.js';
+import { serve } from './remote.js';
 
 /** Errors that lock() may reject with during a fault; any other error is a violation. */
 const expected = new Set([
@@ -28,6 +29,8 @@ const standstill = 50;
 const silence = 500;
 /** The share of the holders that compare the server's state with their own. */
 const askingShare = 0.05;
+/** The share of the writers that become readers. */
+const downgradingShare = 0.2;
 /** The interval, in milliseconds, at which a holder polls its guard. */
 const step = 5;
 
@@ -40,7 +43,6 @@ process.on('uncaughtException', (error) => {
 process.on('unhandledRejection', (reason) => {
   history.odd(`unhandled rejection ${reason instanceof Error ? reason.stack : reason}`);
 });
-process.on('disconnect', () => process.exit());
 
 const { default: open }: { default: Open } = await import(start.subject);
 const lock = await open(start.setting);
@@ -88,6 +90,15 @@ function isValid(guard: Guard): boolean {
   return valid;
 }
 
+/** Two of three requests for a read-write lock are readers. */
+function anyShare(): Share | undefined {
+  const { primitive } = start.setting;
+  if (primitive === 'semaphore') {
+    return { weight: Math.ceil(Math.random() ** 2 * permits), limit: permits };
+  }
+  return primitive === 'rwlock' && Math.random() < 2 / 3 ? { weight: 1, limit: 0 } : undefined;
+}
+
 /** One request, from lock() to release(). Returns whether the lock was granted. */
 async function once(
   keys: readonly string[],
@@ -99,9 +110,10 @@ async function once(
   const requested = now();
   pending.set(id, { keys, since: requested });
   history.requested(id, requested, keys);
+  const share = anyShare();
   let guard: Guard;
   try {
-    guard = await lock.lock(keys, terms);
+    guard = await lock.lock(keys, { ...terms, share });
   } catch (error) {
     note(error);
     return false;
@@ -110,11 +122,17 @@ async function once(
   }
   const atEntry = isValid(guard) ? 'valid' : overtaken ? 'overtaken' : 'invalid';
   const enteredAt = now();
-  history.entered({ id, keys, token: guard.token, requested, entered: enteredAt, atEntry });
+  const { token } = guard;
+  history.entered({ id, keys, share, token, requested, entered: enteredAt, atEntry });
   entered += 1;
   const lost = () => history.lost(id, now());
   if (guard.signal.aborted) lost();
   else guard.signal.addEventListener('abort', lost, { once: true });
+  const isWriter = start.setting.primitive === 'rwlock' && share === undefined;
+  if (isWriter && Math.random() < downgradingShare) {
+    history.downgraded(id, now());
+    await lock.downgrade?.(guard).catch(note);
+  }
   await stay(guard, id);
   const valid = isValid(guard);
   history.left(id, now(), valid);
@@ -147,13 +165,14 @@ async function compare(guard: Guard, id: number, keys: readonly string[]): Promi
   const answer = await lock.query().catch(() => undefined);
   if (!answer || !isValid(guard)) return;
   for (const key of keys) {
-    const entry = answer.held.find((held) => held.keys.includes(key));
-    if (!entry) {
+    const entries = answer.held.filter((held) => held.keys.includes(key));
+    const other = entries.find(({ token, weight }) => token > guard.token && weight === undefined);
+    if (other !== undefined) {
+      const text = `the server gave ${key} away with token ${other.token}`;
+      history.contradicted(id, { kind: 'usurped', at: now(), text });
+    } else if (!entries.some(({ token }) => token <= guard.token)) {
       const text = `the server knows no holder of ${key}`;
       history.contradicted(id, { kind: 'forgotten', at: now(), text });
-    } else if (entry.token > guard.token) {
-      const text = `the server gave ${key} away with token ${entry.token}`;
-      history.contradicted(id, { kind: 'usurped', at: now(), text });
     }
   }
 }
@@ -162,7 +181,7 @@ async function task(work: Work, group: number): Promise<void> {
   while (!stopping) {
     const think = between(work.think);
     if (think >= 1) await sleep(think);
-    const keys = keysOf(group);
+    const keys = keysOf(group, start.setting.primitive);
     const { long, giveUp } = work;
     const hold = between(long && Math.random() < long.share ? long.hold : work.hold);
     const terms = giveUp && Math.random() < giveUp.share ? termsOf(giveUp.within) : {};
@@ -183,7 +202,10 @@ function termsOf(within: number): { timeout: number } | { signal: AbortSignal } 
 const calls: Calls = {
   work(work) {
     stopping = false;
-    for (let index = 0; index < work.tasks; index += 1) run(task(work, index % work.groups));
+    // A process campaigns once in each election.
+    const isLeader = start.setting.primitive === 'leader';
+    const tasks = isLeader ? Math.min(work.tasks, work.groups) : work.tasks;
+    for (let index = 0; index < tasks; index += 1) run(task(work, index % work.groups));
   },
   async drain(milliseconds) {
     stopping = true;
@@ -250,13 +272,4 @@ const calls: Calls = {
   close: () => lock.close(),
 };
 
-process.on('message', async ({ number, name, values }: Request) => {
-  const answer: Answer = await Promise.resolve()
-    .then(() => (calls[name] as (...values: unknown[]) => unknown)(...values))
-    .then(
-      (value) => ({ number, value }),
-      (error) => ({ number, error: String(error?.stack ?? error) }),
-    );
-  process.send?.(answer);
-});
-process.send?.({ number: 0 } satisfies Answer);
+serve(calls);

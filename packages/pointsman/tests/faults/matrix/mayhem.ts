@@ -3,19 +3,23 @@ import type { Fault } from '../fault.js';
 import { between, oneOf } from '../random.js';
 import { Trial } from '../trial.js';
 
-/** Of the processes of one machine, one of which is their server; so every process has its turn as the victim. */
+/**
+ * On one machine one of the processes is their server, so every process has its turn as the victim. A server of Redis is
+ * one of the victims.
+ */
 export const mayhem: Fault = {
   number: '1',
   name: 'any process killed or stopped',
-  how: 'of 4 processes with 8 tasks each, one is killed and replaced, or stopped for 0.05 to 2.5 ttl, one after another; so is the server',
+  how: 'of 4 processes and the server, one is killed and replaced, or stopped for 0.05 to 2.5 ttl, one after another; a server of Redis loses its data',
   holds: 'nothing beyond that',
-  full: { ttl: 1_000, count: 100, trials: ['host'] },
-  short: { ttl: 300, count: 8, trials: ['host'] },
+  full: { ttl: 300, count: 100, trials: ['script', 'host'] },
+  short: { ttl: 500, count: 6, trials: ['script', 'host'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
+      const isMutex = terms.primitive === 'mutex';
       const work = {
-        tasks: 8,
-        groups: 3,
+        tasks: isMutex ? 8 : 24,
+        groups: isMutex ? 3 : 8,
         think: [0, 1],
         hold: [0, 0],
         long: { share: 0.02, hold: [0, 3] },
@@ -23,26 +27,34 @@ export const mayhem: Fault = {
       await trial.addClients(4);
       await trial.work(work);
       for (let fault = 0; fault < terms.count; fault += 1) {
-        await sleep(between([0.1, 0.6]) * terms.ttl);
-        const victim = oneOf(trial.clients);
+        await sleep(between(isMutex ? [0.1, 0.6] : [0.5, 3]) * terms.ttl);
+        const isServer = terms.handler !== 'host' && Math.random() < 0.2;
+        const victim = isServer ? undefined : oneOf(trial.clients);
+        const name = victim?.name ?? 'server';
         if (Math.random() < 0.5) {
-          await trial.kill(victim);
-          trial.count('kills');
-          await (await trial.addClient()).call('work', work);
+          trial.count(victim ? 'kills' : 'kills of the server');
+          if (victim) {
+            await trial.kill(victim);
+            await (await trial.addClient()).call('work', work);
+          } else {
+            trial.note('kill -9 of the server');
+            await trial.server.restart();
+            trial.note('server restarted, empty');
+          }
           continue;
         }
         const range = Math.random() < 0.5 ? ([0.05, 0.9] as const) : ([1.1, 2.5] as const);
-        trial.note(`SIGSTOP ${victim.name}`);
-        victim.pause();
+        trial.note(`SIGSTOP ${name}`);
+        (victim ?? trial.server).pause();
         await sleep(between(range) * terms.ttl);
-        victim.resume();
-        trial.note(`SIGCONT ${victim.name}`);
-        trial.count('stops');
+        (victim ?? trial.server).resume();
+        trial.note(`SIGCONT ${name}`);
+        trial.count(victim ? 'stops' : 'stops of the server');
       }
       const holds = await trial.finish();
       trial.count('critical sections', holds.length);
       // The tasks are between a look at the lease and the first step of a holder for a good part of the time, so some of
-      // the stops are there.
-      return trial.outcome(['late']);
+      // the stops are there. A guard that has not been renewed yet cannot know that the server lost its record.
+      return trial.outcome(terms.handler === 'host' ? ['late'] : ['late', 'forgotten']);
     }),
 };

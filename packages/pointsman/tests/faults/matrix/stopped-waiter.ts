@@ -19,7 +19,8 @@ export const stoppedWaiter: Fault = {
     Trial.run(terms, async (trial) => {
       const [holder, ...waiters] = await trial.addClients(3);
       if (!holder) throw new Error('three clients were started');
-      const sets = () => Array.from({ length: groups }, (_, group) => keysOf(group));
+      const sets = () =>
+        Array.from({ length: groups }, (_, group) => keysOf(group, terms.primitive));
       const waitingOnServer = async () => (await holder.call('query')).waiting.length;
       const slept: { client: string; from: number; to: number }[] = [];
       for (let round = 0; round < terms.count; round += 1) {

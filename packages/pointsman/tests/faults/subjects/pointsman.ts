@@ -1,40 +1,93 @@
-/** Pointsman's lock, on Redis with either client library or on one machine. */
-import { host } from 'pointsman/host';
-import { type RedisClient, redis } from 'pointsman/redis';
-import { SharedMutex, type Store } from 'pointsman/shared';
-import type { Lock, Setting } from './subject.js';
+/** Pointsman's primitives, on Redis with either client library or on one machine. */
+import {
+  Leader,
+  type SharedGuard,
+  SharedMutex,
+  SharedRwLock,
+  SharedSemaphore,
+  type Store,
+} from 'pointsman/shared';
+import { open } from './store.js';
+import { type Lock, permits, type Setting, type Waiting } from './subject.js';
 
 export default async function openLock(setting: Setting): Promise<Lock> {
   const { store, end } = await open(setting);
-  const mutex = new SharedMutex(store, { mode: setting.mode });
+  const lock = primitiveOn(store, setting);
   return {
-    lock: (keys, terms) => mutex.lock(keys, terms),
-    query: () => mutex.query(),
+    ...lock,
     async close() {
-      await mutex.close();
+      await lock.close();
       end();
     },
   };
 }
 
-async function open(setting: Setting): Promise<{ store: Store; end(): void }> {
-  const { ttl, handler, name, directory } = setting;
-  if (handler === 'host') return { store: host('faults', { ttl, name, directory }), end() {} };
-  const { client, end } = await connect(setting);
-  return { store: redis(client, { ttl, handler, name }), end };
+function primitiveOn(store: Store, { primitive, mode }: Setting): Lock {
+  switch (primitive) {
+    case 'mutex': {
+      const mutex = new SharedMutex(store, { mode });
+      return {
+        lock: (keys, { timeout, signal } = {}) => mutex.lock(keys, { timeout, signal }),
+        query: () => mutex.query(),
+        close: () => mutex.close(),
+      };
+    }
+    case 'rwlock': {
+      const lock = new SharedRwLock(store);
+      return {
+        lock: (keys, { share, timeout, signal } = {}) =>
+          lock[share === undefined ? 'write' : 'read'](keys, { timeout, signal }),
+        downgrade: (guard) => lock.downgrade(guard as SharedGuard),
+        query: () => lock.query(),
+        close: () => lock.close(),
+      };
+    }
+    case 'semaphore': {
+      const semaphore = new SharedSemaphore(store, permits);
+      return {
+        lock: (keys, { share, timeout, signal } = {}) =>
+          semaphore.acquire(keys, { weight: share?.weight, timeout, signal }),
+        query: () => semaphore.query(),
+        close: () => semaphore.close(),
+      };
+    }
+    case 'leader':
+      return leaders(store);
+  }
 }
 
-/** Loads only the library that it needs, because hundreds of processes are started. */
-async function connect({ library, port }: Setting): Promise<{ client: RedisClient; end(): void }> {
-  if (library === 'ioredis') {
-    const { Redis } = await import('ioredis');
-    const client = new Redis({ host: '127.0.0.1', port });
-    client.on('error', () => {});
-    return { client, end: () => client.disconnect() };
-  }
-  const { createClient } = await import('redis');
-  const client = createClient({ socket: { host: '127.0.0.1', port } });
-  client.on('error', () => {});
-  await client.connect();
-  return { client, end: () => client.destroy() };
+/** The first key is the name of the election. */
+function leaders(store: Store): Lock {
+  const all = new Map<string, Leader>();
+  const of = (election = '0-0') => {
+    const leader = all.get(election) ?? new Leader(store, election);
+    all.set(election, leader);
+    return leader;
+  };
+  return {
+    async lock(keys, { timeout, signal } = {}) {
+      const leader = of(keys[0]);
+      const term = await leader.campaign({ timeout, signal });
+      return {
+        token: term.token,
+        signal: term.signal,
+        get valid() {
+          return term.valid;
+        },
+        release: () => leader.resign(),
+      };
+    },
+    async query() {
+      const { held, waiting } = await of().query();
+      const named = <L extends Waiting>(locks: readonly L[]) =>
+        locks.map((lock) => ({
+          ...lock,
+          keys: lock.keys.map((key) => key.slice('leader:'.length)),
+        }));
+      return { held: named(held), waiting: named(waiting) };
+    },
+    async close() {
+      await Promise.all([...all.values()].map((leader) => leader.close()));
+    },
+  };
 }

@@ -61,6 +61,7 @@ const copyOf = ({ clock, locks, shares, limits, sessions, requests, guard }: Sta
   requests: new Map(requests),
   guard,
   limiters: new Map(),
+  counters: new Map(),
 });
 
 export class World {

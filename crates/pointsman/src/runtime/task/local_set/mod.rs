@@ -23,8 +23,10 @@ use pin_project_lite::pin_project;
 use self::shared::{
     CurrentSetGuard, LocalEnterGuard, LocalShared, spawn_in, without_block_in_place,
 };
+use super::super::hooks::UnhandledPanic;
 use super::super::id::Id;
 use super::super::runtime::Runtime;
+use super::super::scheduler::Shared;
 use crate::loom::lock;
 use crate::task::arena::Arena;
 use crate::task::coop;
@@ -78,12 +80,20 @@ impl LocalSet {
     /// # }
     /// ```
     pub fn new() -> Self {
-        Self::with_max_polls(MAX_POLLS)
+        Self::build(None)
     }
 
-    /// Creates a set that yields after this many task polls.
-    pub(in crate::runtime) fn with_max_polls(max_polls: u32) -> Self {
-        let shared = Arc::new(LocalShared::new());
+    /// Creates the set of a [`LocalRuntime`](crate::runtime::LocalRuntime). Its tasks count as tasks of the runtime.
+    pub(in crate::runtime) fn of(runtime: &Arc<Shared>) -> Self {
+        Self::build(Some(Arc::clone(runtime)))
+    }
+
+    fn build(runtime: Option<Arc<Shared>>) -> Self {
+        let max_polls = match &runtime {
+            Some(runtime) => runtime.config.event_interval,
+            None => MAX_POLLS,
+        };
+        let shared = Arc::new(LocalShared::new(runtime));
         let arena = Arena::new(Arc::clone(&shared));
         shared.own.arena.set(Some(arena));
         Self {
@@ -129,7 +139,15 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        spawn_in(&self.shared, future, SpawnSite::caller())
+        self.spawn_at(future, SpawnSite::caller())
+    }
+
+    pub(super) fn spawn_at<F>(&self, future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        spawn_in(&self.shared, future, site)
     }
 
     /// Runs a future to completion on the runtime, and the tasks of the set meanwhile.
@@ -173,7 +191,20 @@ impl LocalSet {
     }
 
     /// Runs at most `max_polls` tasks. Returns whether tasks may be left.
+    ///
+    /// # Panics
+    /// If the panic of a task has ended the set.
     fn run(&self) -> bool {
+        let has_more = match self.shared.observer() {
+            None => self.run_by(Notified::run),
+            Some((runtime, slot)) => self.run_by(|entry| runtime.poll_local(slot, entry)),
+        };
+        self.shared.own.fail_if_panicked();
+        has_more
+    }
+
+    #[inline(always)]
+    fn run_by(&self, poll: impl Fn(Notified) -> Option<Notified>) -> bool {
         let own = &self.shared.own;
         for turn in 0..self.max_polls {
             let mut entry = None;
@@ -189,7 +220,7 @@ impl LocalSet {
                 unsafe { self.arena.as_ref().collect() };
                 return false;
             };
-            if let Some(again) = without_block_in_place(|| entry.run()) {
+            if let Some(again) = without_block_in_place(|| poll(entry)) {
                 own.queue.borrow_mut().push_back(again);
             }
         }
@@ -265,6 +296,27 @@ impl<F: Future> Future for RunUntil<'_, F> {
 }
 
 impl LocalSet {
+    /// Sets what happens when a task of the set panics. Default: [`UnhandledPanic::Ignore`]. With
+    /// [`UnhandledPanic::ShutdownRuntime`] the other tasks are dropped, and the set panics when it runs.
+    ///
+    /// ```should_panic
+    /// use pointsman::runtime::UnhandledPanic;
+    /// # use pointsman::task::{LocalSet, spawn_local};
+    ///
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut local = LocalSet::new();
+    /// local.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    /// local.spawn_local(async { panic!("in a task") });
+    /// // Panics instead of waiting for ever.
+    /// local.run_until(std::future::pending::<()>()).await;
+    /// # }
+    /// ```
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        let shuts_down = !matches!(behavior, UnhandledPanic::Ignore);
+        self.shared.own.ends_with_panic.set(shuts_down);
+        self
+    }
+
     /// Returns the number of the set, which no other set and no runtime of the process has.
     ///
     /// ```
