@@ -24,6 +24,10 @@ import {
 } from 'pointsman/shared';
 
 type Shared = SharedMutex | SharedRwLock | SharedSemaphore;
+/** Scales a timeout. */
+type Scale = <Request extends { timeout?: number }>(
+  request: Request,
+) => Omit<Request, 'timeout'> & { timeout?: number };
 
 const common: readonly Capability[] = [
   'timeout',
@@ -65,15 +69,16 @@ export const excluded: Readonly<Record<string, string>> = {
     'the guard stays the same after a downgrade',
 };
 
-/** The times of scenarios are real here, multiplied by this factor. */
-const pace = 0.6;
 /** How many milliseconds after its timeout a wait may end. */
 const slack = 25;
 
 let scenarios = 0;
 
-/** Every scenario has its own namespace within that of the store. `strict`: a grant takes a round trip. */
-export function onRedis(store: Store, mode: 'local' | 'strict'): Implementation {
+/**
+ * Every scenario has its own namespace within that of the store. `strict`: a grant takes a round trip. `pace`: the times
+ * of scenarios are real here, multiplied by this factor.
+ */
+export function onRedis(store: Store, mode: 'local' | 'strict', pace = 0.6): Implementation {
   let current: Shared;
   const settle = async () => {
     // Replies arrive in the order of the commands, so after a query's reply no earlier reply is pending.
@@ -97,7 +102,7 @@ export function onRedis(store: Store, mode: 'local' | 'strict'): Implementation 
     ]),
     create(primitive, setup) {
       const own = store.withNamespace(`${store.namespace}-${++scenarios}`);
-      const [shared, subject] = create(own, primitive, setup, mode);
+      const [shared, subject] = create(own, primitive, setup, mode, pace);
       current = shared;
       return subject;
     },
@@ -114,17 +119,21 @@ function create(
   primitive: Primitive,
   { limit = 1 }: Setup,
   mode: 'local' | 'strict',
+  pace: number,
 ): [Shared, Subject] {
+  const scaled = <Request extends { timeout?: number }>({ timeout, ...request }: Request) =>
+    timeout === undefined ? request : { ...request, timeout: timeout * pace };
+
   if (primitive.endsWith('semaphore')) {
-    const semaphore = new SharedSemaphore(store, limit);
-    return [semaphore, semaphoreOf(semaphore, limit)];
+    const semaphore = new SharedSemaphore(store, limit, { mode });
+    return [semaphore, semaphoreOf(semaphore, limit, scaled)];
   }
   if (primitive.endsWith('rwlock')) {
     const lock = new SharedRwLock(store);
-    return [lock, rwlockOf(lock)];
+    return [lock, rwlockOf(lock, scaled)];
   }
   const mutex = new SharedMutex(store, { mode });
-  return [mutex, mutexOf(mutex)];
+  return [mutex, mutexOf(mutex, scaled)];
 }
 
 function kindOf(error: unknown): ErrorKind | undefined {
@@ -136,9 +145,6 @@ function kindOf(error: unknown): ErrorKind | undefined {
 }
 
 const only = 'the only one';
-
-const scaled = <Request extends { timeout?: number }>({ timeout, ...request }: Request) =>
-  timeout === undefined ? request : { ...request, timeout: timeout * pace };
 
 const weighing = <Request extends { permits?: number }>({
   permits: weight,
@@ -163,7 +169,7 @@ async function observe(
   };
 }
 
-function mutexOf(mutex: SharedMutex): Subject {
+function mutexOf(mutex: SharedMutex, scaled: Scale): Subject {
   return {
     acquire: ({ key = only, ...request }) => mutex.lock(key, scaled(request)),
     drain: (request) => mutex.drain(scaled(request)),
@@ -172,7 +178,7 @@ function mutexOf(mutex: SharedMutex): Subject {
   };
 }
 
-function semaphoreOf(semaphore: SharedSemaphore, first: number): Subject {
+function semaphoreOf(semaphore: SharedSemaphore, first: number, scaled: Scale): Subject {
   let limit = first;
   return {
     acquire: ({ key = only, ...request }) => semaphore.acquire(key, scaled(weighing(request))),
@@ -190,7 +196,7 @@ function semaphoreOf(semaphore: SharedSemaphore, first: number): Subject {
   };
 }
 
-function rwlockOf(lock: SharedRwLock): Subject {
+function rwlockOf(lock: SharedRwLock, scaled: Scale): Subject {
   return {
     read: ({ key = only, ...request }) => lock.read(key, scaled(request)),
     write: ({ key = only, ...request }) => lock.write(key, scaled(request)),
