@@ -42,6 +42,8 @@ const expected = {
   'x-forwarded-for': 'docs/how-to/web-server',
   'trust proxy': 'docs/how-to/web-server',
   'no server': 'docs/host',
+  'file lock': 'docs/host',
+  'proper-lockfile': 'docs/host',
   'leader election': 'docs/shared/leader',
   'redis lock': 'docs/redis',
   acl: 'docs/redis',

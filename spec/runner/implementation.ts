@@ -93,6 +93,8 @@ export interface Implementation {
   readonly capabilities: ReadonlySet<Capability>;
   /** Whether operations that the scenario never aborts get no signal, so that the paths without options run too. */
   readonly sparing?: boolean;
+  /** Whether grants made in one step have no order, so that holders are compared as a set. */
+  readonly unordered?: boolean;
   /** Throws or rejects when the setup is invalid. */
   create(primitive: Primitive, setup: Setup): Subject | PromiseLike<Subject>;
   /** Resolves when nothing more can happen without a further step or the clock. */

@@ -174,7 +174,9 @@ export class Stage {
       for (const list of lists) {
         const [found, wanted] = [this.list(list), expected[list] ?? []];
         // With keys, grants in one step have an order only per key.
-        const hasOrder = this.primitive !== 'lock-all' && list !== 'waiting' && list !== 'draining';
+        const isQueue = list === 'waiting' || list === 'draining';
+        const hasOrder =
+          this.primitive !== 'lock-all' && !this.implementation.unordered && !isQueue;
         if (hasOrder) differences.compare(list, found, wanted);
         else differences.compare(list, found.sort(), [...wanted].sort());
       }

@@ -182,6 +182,19 @@ describe.each(storeHandlers)('%s', (handler) => {
     await waiters[1]?.promise;
   });
 
+  test('a process that has lowered a limit hands no permit on', async () => {
+    const [semaphore, other] = [await open(2), await open(2)];
+    const [first, second] = [await semaphore.acquire('k'), await semaphore.acquire('k')];
+    const waiting = watch(semaphore.acquire('k'));
+    await untilWaiting(other, 1);
+    await semaphore.setLimit('k', 1);
+    await first.release();
+    expect((await other.query()).waiting.length).toBe(1);
+    expect(waiting.state).toBe('pending');
+    await second.release();
+    await waiting.promise;
+  });
+
   test('a weight above the first limit is accepted once the limit is raised', async () => {
     const semaphore = await open(2);
     await expect(semaphore.acquire('k', { weight: 3 })).rejects.toThrow(/weight/);

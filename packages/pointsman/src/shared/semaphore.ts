@@ -112,7 +112,7 @@ export class SharedSemaphore extends SharedPrimitive {
 
   /**
    * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, the store grants
-   * nothing. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
+   * nothing; another process in the mode `local` may still hand a permit on for 5 ms. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
    * that start later, with an empty namespace, begin with the limit of the constructor.
    *
    * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up. A weight above
@@ -126,6 +126,7 @@ export class SharedSemaphore extends SharedPrimitive {
     checkInteger('limit', limit, 1, MAX_LIMIT);
     this._refuseIfClosed();
     await this._open().session.number({ name: 'limit', key: wanted, limit });
+    this.#permits?.stopHandingOn(wanted);
     this.#highest = Math.max(this.#highest, limit);
   }
 

@@ -33,7 +33,7 @@ if limits then
         local name, per, limit, from, till = match(text, '^\n(=%S*) (%d+) (%w+) ()%d+()', at)
         local log = { name = name, per = per + 0, kind = limit == 'w' and 'w' or 'b', limit = tonumber(limit) or 0 }
         log.edge, log.total = sub(text, from, from + 16) / 4, sub(text, from + 17, from + 34) + 0
-        log.size = (till - from - 35) / ENTRY
+        log.size, log.last = (till - from - 35) / ENTRY, log.edge
         if log.size > 0 then
           log.last, log.weight = sub(text, till - 31, till - 16) + 0, sub(text, till - 15, till - 1) + 0
         end
@@ -122,18 +122,39 @@ if limits then
     return ceil(one * PARTS / rate.per) == ceil(other * PARTS / rate.per)
   end
 
+  local function span_of(rate, weight)
+    return weight * rate.per / rate.limit
+  end
+
+  -- The total weight that was taken from a bucket since a start found it full.
+  local function taken_of(log, rate)
+    local span = log.edge - log.last
+    local taken = span / span_of(rate, 1)
+    local whole = floor(taken + 1e-6)
+    return span - span_of(rate, whole) <= 0.25 and whole or taken
+  end
+
+  local function set_taken(log, rate, taken)
+    log.edge = min(log.last + ceil(span_of(rate, taken) * 4) / 4, LATEST)
+    -- A part of a weight must not pass for the rounding of a whole number.
+    if taken_of(log, rate) < taken then
+      log.edge = log.edge + 0.5
+    end
+  end
+
   function limits.add(log, rate, weight, at)
     if weight == 0 then
       return
     end
     if log.kind == 'b' then
-      local missing = log.edge - at
+      local missing, taken = log.edge - at, 0
       if missing > 0 then
+        taken = taken_of(log, rate)
         log.weight = min(log.weight, floor(missing))
       else
         log.size, log.last, log.weight = 1, at, MAX_WEIGHT
       end
-      log.edge = min(max(log.edge, at) + ceil(weight * (rate.per / rate.limit) * 4) / 4, LATEST)
+      set_taken(log, rate, taken + weight)
       return
     end
     local size = log.size
@@ -170,8 +191,9 @@ if limits then
   function limits.remove(log, rate, weight, at)
     if log.kind == 'b' then
       if log.size > 0 and at >= log.last then
-        local credit = min(floor(weight * (rate.per / rate.limit)), log.weight)
-        log.edge, log.weight = max(0, log.edge - credit), log.weight - credit
+        local credit = min(weight, log.weight / span_of(rate, 1))
+        log.weight = max(0, log.weight - ceil(span_of(rate, weight)))
+        set_taken(log, rate, max(0, taken_of(log, rate) - credit))
       end
       return
     end
@@ -191,4 +213,5 @@ if limits then
   end
 
   limits.time_of, limits.weight_of, limits.clear_at = time_of, weight_of, clear_at
+  limits.span_of, limits.taken_of, limits.set_taken = span_of, taken_of, set_taken
 end

@@ -6,6 +6,7 @@ if limits then
   local format, gmatch, match = string.format, string.gmatch, string.match
   local add, remove, forget = limits.add, limits.remove, limits.forget
   local time_of, weight_of, clear_at = limits.time_of, limits.weight_of, limits.clear_at
+  local span_of, taken_of, set_taken = limits.span_of, limits.taken_of, limits.set_taken
   -- The keys at which an earlier start of the batch has to wait.
   local delayed = {}
 
@@ -44,10 +45,10 @@ if limits then
       if log.name == rate.name and log.kind == rate.kind and (rate.kind == 'b' or log.per == rate.per) then
         if rate.kind == 'b' and (log.limit ~= rate.limit or log.per ~= rate.per) then
           local from = max(state.time, log.size > 0 and log.last or 0)
-          local missing = max(log.edge - from, 0) / (log.per / log.limit)
-          log.edge = min(from + ceil(missing * (rate.per / rate.limit) * 4) / 4, LATEST)
+          local missing = max(log.edge - from, 0) / span_of(log, 1)
           log.limit, log.per, state.changed = rate.limit, rate.per, true
           log.size, log.last, log.weight = 1, from, 0
+          set_taken(log, rate, missing)
         end
         return log
       end
@@ -61,6 +62,7 @@ if limits then
       limit = rate.kind == 'b' and rate.limit or 0,
       kind = rate.kind,
       edge = 0,
+      last = 0,
       total = 0,
       size = 0,
       entries = '',
@@ -97,8 +99,7 @@ if limits then
       return math.huge
     end
     if log.kind == 'b' then
-      local missing = floor((rate.burst - weight) * (rate.per / rate.limit) * 4) / 4
-      return max(at, ceil(log.edge - missing))
+      return max(at, log.last + ceil(span_of(rate, taken_of(log, rate) + weight - rate.burst)))
     end
     local first, left, i = at, log.total, 1
     if log.edge > 0 then
@@ -112,7 +113,8 @@ if limits then
 
   local function remaining_of(log, rate, time)
     if log.kind == 'b' then
-      return max(floor(rate.burst - max(log.edge - time, 0) / (rate.per / rate.limit)), 0)
+      local refilled = (time - log.last) / span_of(rate, 1)
+      return log.edge > time and max(floor(rate.burst - taken_of(log, rate) + refilled), 0) or rate.burst
     end
     if log.edge > 0 and log.edge + rate.per > time then
       return 0

@@ -40,6 +40,15 @@ describe.each(storeHandlers)('%s', (handler) => {
     }
   });
 
+  test('the keys of one turn can take a whole bucket', async () => {
+    const rate = { limit: 7, per: minute };
+    const limiter = await limiterOn({ rate: { ...rate, burst: 30 }, perKey: { rate } }, at);
+    const checks = Array.from({ length: 40 }, (_, i) => limiter.check(`${i}`));
+    const allowed = (await Promise.all(checks)).filter((check) => check.allowed);
+    expect(allowed).toHaveLength(30);
+    expect(allowed.at(-1)?.remaining).toBe(0);
+  });
+
   test('a request that waits starts at its moment, in order', async () => {
     const limiter = await limiterOn({ rate: { limit: 2, per: 200 } }, at);
     const order: number[] = [];

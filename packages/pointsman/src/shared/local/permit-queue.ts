@@ -64,6 +64,11 @@ export class PermitQueue implements Queue, ClaimOwner {
     this.#request(acquisition);
   }
 
+  /** From now on the permits of a key go back to the store: its limit is lower than what is held, perhaps. */
+  stopHandingOn(key: string): void {
+    for (const [{ keys }, claim] of this.#claims) if (keys.includes(key)) claim.deadline = 0;
+  }
+
   leave(acquisition: Acquisition): Promise<void> {
     const claim = this.#claims.get(acquisition);
     if (claim === undefined) return Promise.resolve();

@@ -41,12 +41,33 @@ const PARTS = 64;
 const MAX_WEIGHT = 10 ** 15 - 1;
 /** The latest moment that the text of a state has room for, in the year 2255. Nothing starts as late as that. */
 export const LATEST = 9e15;
-/** Rounds a span up to what can be added to a time without loss. */
-export const ceil = (span: number): number => Math.ceil(span * 4) / 4;
+/** An edge is rounded up by less than this. */
+const ROUNDED = 0.25;
 
-const floor = (span: number): number => Math.floor(span * 4) / 4;
+/** The time in which a bucket gets a weight. */
+export const spanOf = ({ per, limit }: { per: number; limit: number }, weight: number): number =>
+  (weight * per) / limit;
 
-export const intervalOf = ({ per, limit }: { per: number; limit: number }): number => per / limit;
+/** The time of the last start that found a bucket full. */
+const fullAt = ({ times, edge }: RateLog): number => times[0] ?? edge;
+
+/**
+ * Returns the total weight that was taken from a bucket since a start found it full. It is a whole number, unless the
+ * rate has changed or a weight was given back, so the roundings of many starts do not add up.
+ */
+function takenOf(log: RateLog, rate: StartRate): number {
+  const span = log.edge - fullAt(log);
+  const taken = span / spanOf(rate, 1);
+  const whole = Math.floor(taken + 1e-6);
+  return span - spanOf(rate, whole) <= ROUNDED ? whole : taken;
+}
+
+export function setTaken(log: RateLog, rate: StartRate, taken: number): void {
+  const span = Math.ceil(spanOf(rate, taken) / ROUNDED) * ROUNDED;
+  log.edge = Math.min(fullAt(log) + span, LATEST);
+  // A part of a weight must not pass for the rounding of a whole number.
+  if (takenOf(log, rate) < taken) log.edge += 2 * ROUNDED;
+}
 
 /** When nothing in the log counts any more. */
 export function clearAt({ isBucket, edge, per, times }: RateLog): number {
@@ -77,13 +98,15 @@ export function add(log: RateLog, rate: StartRate, weight: number, at: number): 
   if (weight === 0) return;
   if (log.isBucket) {
     const missing = log.edge - at;
+    let taken = 0;
     if (missing > 0) {
+      taken = takenOf(log, rate);
       log.weights[0] = Math.min(log.weights[0] as number, Math.floor(missing));
     } else {
       log.times[0] = at;
       log.weights[0] = MAX_WEIGHT;
     }
-    log.edge = Math.min(Math.max(log.edge, at) + ceil(weight * intervalOf(rate)), LATEST);
+    setTaken(log, rate, taken + weight);
     return;
   }
   const { times, weights } = log;
@@ -107,9 +130,9 @@ export function remove(log: RateLog, rate: StartRate, weight: number, at: number
     if (log.times.length === 0 || at < (log.times[0] as number)) return;
     // Without that start it would have been full at the moment at which the least was missing; more is lost.
     const least = log.weights[0] as number;
-    const credit = Math.min(Math.floor(weight * intervalOf(rate)), least);
-    log.edge = Math.max(0, log.edge - credit);
-    log.weights[0] = least - credit;
+    const credit = Math.min(weight, least / spanOf(rate, 1));
+    log.weights[0] = Math.max(0, least - Math.ceil(spanOf(rate, weight)));
+    setTaken(log, rate, Math.max(0, takenOf(log, rate) - credit));
     return;
   }
   const { times, weights } = log;
@@ -129,7 +152,8 @@ export function availableAt(log: RateLog, rate: StartRate, weight: number, at: n
   const { limit, per, burst } = rate;
   if (weight > (burst || limit)) return Number.POSITIVE_INFINITY;
   if (log.isBucket) {
-    return Math.max(at, Math.ceil(log.edge - floor((burst - weight) * intervalOf(rate))));
+    const late = takenOf(log, rate) + weight - burst;
+    return Math.max(at, fullAt(log) + Math.ceil(spanOf(rate, late)));
   }
   let first = log.edge > 0 ? Math.max(at, log.edge + per) : at;
   let left = log.total;
@@ -144,8 +168,9 @@ export function availableAt(log: RateLog, rate: StartRate, weight: number, at: n
 export function remainingOf(log: RateLog, rate: StartRate, time: number): number {
   const { limit, per, burst } = rate;
   if (log.isBucket) {
-    const left = Math.floor(burst - Math.max(log.edge - time, 0) / intervalOf(rate));
-    return Math.max(left, 0);
+    if (log.edge <= time) return burst;
+    const refilled = (time - fullAt(log)) / spanOf(rate, 1);
+    return Math.max(Math.floor(burst - takenOf(log, rate) + refilled), 0);
   }
   if (log.edge > 0 && log.edge + per > time) return 0;
   let used = log.total;

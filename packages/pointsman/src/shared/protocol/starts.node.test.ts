@@ -231,6 +231,30 @@ test('a settled weight above the reserved one counts from now on, a lower one is
   expect(store.start([group(rates, [10])]).delay).toBe(59 * SECOND);
 });
 
+test.each([
+  [3, 3],
+  [7, 5],
+  [30, 60],
+  [1_239, 1_239],
+  [300_000, 1_000],
+])(
+  'a bucket of %i a second gives all of its %i at once, and refills at its rate',
+  (limit, burst) => {
+    const store = new Store();
+    const rates = [group([rate(limit, SECOND, burst)])];
+    for (let left = burst - 1; left >= 0; left--) {
+      expect(store.start(rates)).toMatchObject({ granted: true, remaining: [left] });
+    }
+    for (let i = 1; i <= 500; i++) {
+      const { granted, delay } = store.start(rates);
+      expect(granted).toBe(false);
+      store.now += delay;
+      expect(store.start(rates).granted).toBe(true);
+      expect(store.now - new Store().now).toBe(Math.ceil((i * SECOND) / limit));
+    }
+  },
+);
+
 test('what a bucket gets back late is only what it would still have', () => {
   const store = new Store();
   const rates = [rate(100, SECOND, 100)];

@@ -16,15 +16,15 @@
 import {
   add,
   availableAt,
-  ceil,
   clearAt,
   forget,
-  intervalOf,
   LATEST,
   type RateLog,
   remainingOf,
   remove,
   type StartRate,
+  setTaken,
+  spanOf,
 } from './rate-log.js';
 
 /** The state of one limiter, or of one key of it. */
@@ -129,11 +129,11 @@ class View {
     if (log !== undefined && isBucket && (log.limit !== limit || log.per !== per)) {
       // A start may be logged with a later moment, before which the bucket was full.
       const from = Math.max(this.time, log.times[0] ?? 0);
-      const missing = Math.max(log.edge - from, 0) / intervalOf(log);
-      log.edge = Math.min(from + ceil(missing * intervalOf(rate)), LATEST);
+      const missing = Math.max(log.edge - from, 0) / spanOf(log, 1);
       // In the new interval it is unknown.
       log.times = [from];
       log.weights = [0];
+      setTaken(log, rate, missing);
       log.limit = limit;
       log.per = per;
       this.isChanged = true;
