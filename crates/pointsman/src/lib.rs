@@ -1,10 +1,12 @@
-#![cfg_attr(pointsman_no_diagnostics, allow(dead_code, unused_imports))]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // An internal feature: the items that need it name the public features that enable it.
 #![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "reactor"))))]
 // Some internal items are used only with certain features.
-#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
+#![cfg_attr(
+    not(all(feature = "full", feature = "diagnostics")),
+    allow(dead_code, unused_imports)
+)]
 
 // The same check as Tokio's. Dependencies that do not build there are excluded, so that this is the first error.
 #[cfg(all(

@@ -1,4 +1,5 @@
 //! `Handle::dump`: the text of staged programs, with ids, addresses and times replaced.
+#![cfg(feature = "diagnostics")]
 
 mod common;
 

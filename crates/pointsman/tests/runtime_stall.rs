@@ -1,5 +1,5 @@
 //! Reports of stalls: staged programs, whose reports are compared word for word with ids and times replaced.
-#![cfg(not(any(miri, pointsman_no_diagnostics)))]
+#![cfg(all(feature = "diagnostics", not(miri)))]
 
 mod common;
 

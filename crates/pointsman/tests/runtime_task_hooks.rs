@@ -197,6 +197,7 @@ fn a_panic_of_the_spawn_hook_reaches_the_spawner_and_cancels_the_task() {
     assert_eq!(runtime.metrics().num_alive_tasks(), 0);
 }
 
+#[cfg(feature = "diagnostics")]
 #[test]
 fn hooks_know_where_a_task_was_spawned() {
     let places = Arc::new(Mutex::new(Vec::new()));

@@ -1,4 +1,5 @@
-//! Tasks with a name.
+//! Tasks with a name, which dumps show.
+#![cfg(feature = "diagnostics")]
 
 mod common;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::histogram::HistogramOptions;
 use super::hooks::{TaskHooks, UnhandledPanic};
 use super::random::RngSeed;
+#[cfg(feature = "diagnostics")]
 use super::stall::StallConfig;
 
 /// A hook that a runtime's threads call.
@@ -33,6 +34,7 @@ pub(super) struct Config {
     pub(super) is_local: bool,
     pub(super) event_interval: u32,
     pub(super) rng_seed: Option<RngSeed>,
+    #[cfg(feature = "diagnostics")]
     pub(super) stall: StallConfig,
     #[cfg(feature = "test-util")]
     pub(super) exploration: Option<Exploration>,
@@ -57,6 +59,7 @@ impl Default for Config {
             is_local: false,
             event_interval: 61,
             rng_seed: None,
+            #[cfg(feature = "diagnostics")]
             stall: StallConfig::default(),
             #[cfg(feature = "test-util")]
             exploration: None,

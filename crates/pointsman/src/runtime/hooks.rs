@@ -53,7 +53,8 @@ impl TaskMeta<'_> {
         self.id
     }
 
-    /// Returns the location of the call that spawned the task. With `--cfg pointsman_no_diagnostics` it is not known.
+    /// Returns the location of the call that spawned the task. It is known with the feature `diagnostics` only; without it
+    /// the location is one in this crate, so that hooks written for Tokio compile.
     ///
     /// ```
     /// use pointsman::runtime::Builder;

@@ -23,10 +23,12 @@ mod random;
 
 mod blocking;
 pub(crate) mod driver;
+#[cfg(feature = "diagnostics")]
 pub mod dump;
 
 mod scheduler;
 
+#[cfg(feature = "diagnostics")]
 mod stall;
 
 mod builder;
@@ -39,6 +41,7 @@ pub(crate) mod task;
 
 pub(crate) use blocking::Refused;
 pub use builder::Builder;
+#[cfg(feature = "diagnostics")]
 pub use dump::Dump;
 #[cfg(any(feature = "reactor", feature = "fs", feature = "io-std"))]
 pub(crate) use error::shutdown_error;
@@ -56,6 +59,7 @@ pub use random::RngSeed;
 #[cfg(feature = "test-util")]
 pub(crate) use random::mix;
 pub use runtime::Runtime;
+#[cfg(feature = "diagnostics")]
 pub use stall::{Stall, StallKind};
 
 /// Returns the index, from 0, of the worker that runs on this thread. In a current-thread runtime it is 0 for the thread

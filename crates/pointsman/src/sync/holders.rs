@@ -14,8 +14,8 @@
 //!   `publish`.
 //! - An entry is one word, with a part of a hash of the lock's address, so a reader never takes the holder of one lock for that of another.
 //!
-//! Cost: 16 bytes per lock and two stores to acquire it, two more to wait for it. Nothing with
-//! `--cfg pointsman_no_diagnostics`.
+//! Cost: 16 bytes per lock and two stores to acquire it, two more to wait for it. Nothing without the
+//! feature `diagnostics`.
 
 use crate::task::activity::WaitKind;
 
@@ -40,7 +40,7 @@ pub(crate) fn of(kind: WaitKind, identity: u32) -> Option<LockHolder> {
     }
 }
 
-#[cfg(not(pointsman_no_diagnostics))]
+#[cfg(feature = "diagnostics")]
 mod implementation {
     use std::hint;
     use std::sync::atomic::Ordering::{AcqRel, Relaxed};
@@ -256,7 +256,7 @@ mod implementation {
     }
 }
 
-#[cfg(pointsman_no_diagnostics)]
+#[cfg(not(feature = "diagnostics"))]
 mod implementation {
     use std::task::Waker;
 

@@ -6,7 +6,7 @@
 //!
 //! All fields are Relaxed: they are written by the thread that runs the task, and readers want a recent value.
 //!
-//! Cost: 12 bytes per task, two stores per poll. Nothing with `--cfg pointsman_no_diagnostics`.
+//! Cost: 12 bytes per task, two stores per poll. Nothing without the feature `diagnostics`.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) enum WaitKind {
 
 impl WaitKind {
     /// The kinds before and including this one are those of locks, and of a channel's capacity.
-    #[cfg(not(pointsman_no_diagnostics))]
+    #[cfg(feature = "diagnostics")]
     pub(crate) const LAST_OF_LOCKS: Self = Self::Send;
 
     const ALL: [Self; 11] = [
@@ -80,7 +80,7 @@ pub(crate) struct ActivityParts {
     pub(crate) wait: Option<WaitNote>,
 }
 
-#[cfg(not(pointsman_no_diagnostics))]
+#[cfg(feature = "diagnostics")]
 mod implementation {
     use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering::Relaxed};
     use std::task::Waker;
@@ -245,7 +245,7 @@ mod implementation {
     }
 }
 
-#[cfg(pointsman_no_diagnostics)]
+#[cfg(not(feature = "diagnostics"))]
 mod implementation {
     use std::task::Waker;
     use std::time::Duration;

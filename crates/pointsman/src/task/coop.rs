@@ -19,6 +19,9 @@ use crate::context;
 /// one poll keeps the tasks behind it waiting.
 const BUDGET: u8 = 128;
 
+/// In place of 0 once the yield was counted: several futures of one poll may find the budget spent.
+const COUNTED: u8 = u8::MAX;
+
 /// The remaining budget; `None` (unlimited) outside of a task and in [`unconstrained`] futures.
 #[derive(Clone, Copy, Debug)]
 struct Budget(Option<u8>);
@@ -32,18 +35,13 @@ thread_value! {
     static HAS_YIELDED: Cell<bool> = Cell::new(false);
 }
 
-thread_value! {
-    /// Whether a yield without budget was counted in this poll, in which several futures may find the budget spent.
-    static IS_COUNTED: Cell<bool> = Cell::new(false);
-}
-
 /// Counts a yield without budget. The runtime sets it, which this module does not know.
 pub(crate) static COUNT_FORCED_YIELD: OnceLock<fn()> = OnceLock::new();
 
 #[cold]
 fn yield_without_budget(cx: &Context<'_>) {
-    let is_counted = IS_COUNTED.try_with(|is_counted| is_counted.replace(true));
-    if let (Ok(false), Some(count)) = (is_counted, COUNT_FORCED_YIELD.get()) {
+    let before = CURRENT.try_with(|current| current.replace(Budget(Some(COUNTED))));
+    if let (Ok(Budget(Some(0))), Some(count)) = (before, COUNT_FORCED_YIELD.get()) {
         count();
     }
     yield_to_others(cx);
@@ -92,7 +90,6 @@ fn full_budget() -> u8 {
 /// Runs `run`, which polls a task, with a full budget.
 #[inline(always)]
 pub(crate) fn budget<R>(run: impl FnOnce() -> R) -> R {
-    let _ = IS_COUNTED.try_with(|is_counted| is_counted.set(false));
     with_budget(Budget(Some(full_budget())), run)
 }
 
@@ -118,7 +115,7 @@ pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
 #[inline]
 pub fn has_budget_remaining() -> bool {
     CURRENT
-        .try_with(|current| current.get().0 != Some(0))
+        .try_with(|current| !matches!(current.get().0, Some(0 | COUNTED)))
         .unwrap_or(true)
 }
 
@@ -221,7 +218,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
             let budget = current.get();
             match budget.0 {
                 None => Poll::Ready(RestoreOnPending::new(budget)),
-                Some(0) => {
+                Some(0 | COUNTED) => {
                     yield_without_budget(cx);
                     Poll::Pending
                 }

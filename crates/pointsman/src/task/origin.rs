@@ -5,16 +5,20 @@
 //! the source text. A name belongs to one task: its entry is removed with the task.
 //!
 //! Cost: 10 bytes per task, and a look into a small cache of the arena per spawn. Only a task with a name
-//! takes a lock. Nothing with `--cfg pointsman_no_diagnostics`.
+//! takes a lock. Nothing without the feature `diagnostics`.
 
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The call that spawns a task.
+/// The call that spawns a task. Without the feature it is empty, as it is passed by each spawn.
 #[derive(Clone, Copy)]
 pub(crate) struct SpawnSite<'a> {
-    pub(crate) location: &'static Location<'static>,
-    pub(crate) name: Option<&'a str>,
+    #[cfg(feature = "diagnostics")]
+    location: &'static Location<'static>,
+    #[cfg(feature = "diagnostics")]
+    name: Option<&'a str>,
+    #[cfg(not(feature = "diagnostics"))]
+    _name: std::marker::PhantomData<&'a str>,
 }
 
 impl SpawnSite<'_> {
@@ -23,8 +27,26 @@ impl SpawnSite<'_> {
     #[track_caller]
     pub(crate) fn caller() -> Self {
         Self {
+            #[cfg(feature = "diagnostics")]
             location: Location::caller(),
+            #[cfg(feature = "diagnostics")]
             name: None,
+            #[cfg(not(feature = "diagnostics"))]
+            _name: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<'a> SpawnSite<'a> {
+    /// The caller of the function that calls this.
+    #[inline]
+    #[track_caller]
+    #[cfg_attr(not(feature = "diagnostics"), expect(unused_variables))]
+    pub(crate) fn named_caller(name: Option<&'a str>) -> Self {
+        Self {
+            #[cfg(feature = "diagnostics")]
+            name,
+            ..Self::caller()
         }
     }
 }
@@ -40,7 +62,7 @@ pub(crate) struct OriginParts {
     pub(crate) parent: u32,
 }
 
-#[cfg(not(pointsman_no_diagnostics))]
+#[cfg(feature = "diagnostics")]
 mod implementation {
     use std::cell::Cell;
     use std::collections::HashMap;
@@ -205,7 +227,7 @@ mod implementation {
     }
 }
 
-#[cfg(pointsman_no_diagnostics)]
+#[cfg(not(feature = "diagnostics"))]
 mod implementation {
     use std::panic::Location;
 

@@ -14,7 +14,9 @@ use super::activity::Activity;
 use super::current;
 use super::id::Id;
 use super::origin::{Origin, Site};
-use super::slab::{Chunk, STEP};
+use super::slab::Chunk;
+#[cfg(feature = "diagnostics")]
+use super::slab::STEP;
 use super::state::{TaskState, ToIdle, ToNotified};
 
 /// The part of a task that does not depend on the type of its future. Its address is the task's.
@@ -28,8 +30,13 @@ pub(crate) struct Header {
     pub(crate) activity: Activity,
     pub(crate) origin: Origin,
     pub(crate) site: Site,
-    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]; see [`Header::chunk`].
+    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics leave
+    /// no space for an address. See [`Header::chunk`].
+    #[cfg(feature = "diagnostics")]
     pub(super) offset: u16,
+    /// See [`Header::chunk`].
+    #[cfg(not(feature = "diagnostics"))]
+    pub(super) chunk: *const Chunk,
 }
 
 impl Header {
@@ -39,11 +46,17 @@ impl Header {
     /// `header` is a slot of a slab that was initialised, and was not made of a reference to the header.
     #[inline]
     pub(super) unsafe fn chunk(header: NonNull<Self>) -> *const Chunk {
+        #[cfg(feature = "diagnostics")]
         // SAFETY: `Slab` has set `offset` to the distance of the slot to its chunk, which is in the same
         // allocation.
         unsafe {
             let offset = usize::from((*header.as_ptr()).offset) * STEP;
             header.as_ptr().cast_const().byte_sub(offset).cast()
+        }
+        #[cfg(not(feature = "diagnostics"))]
+        // SAFETY: the caller promises that the slot is initialised.
+        unsafe {
+            (*header.as_ptr()).chunk
         }
     }
 }

@@ -161,7 +161,10 @@ unsafe fn init_slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
         let header = slot(chunk, number);
         (&raw mut (*header.as_ptr()).state).write(TaskState::vacant());
         (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
+        #[cfg(feature = "diagnostics")]
         (&raw mut (*header.as_ptr()).offset).write((offset_of_slot(chunk, number) / STEP) as u16);
+        #[cfg(not(feature = "diagnostics"))]
+        (&raw mut (*header.as_ptr()).chunk).write(chunk);
         header
     }
 }

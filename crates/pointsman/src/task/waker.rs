@@ -15,7 +15,7 @@ pub(super) fn raw_waker(header: NonNull<Header>) -> RawWaker {
 }
 
 /// Returns the id of the task that a waker wakes, unless it is a waker of other code.
-#[cfg(not(pointsman_no_diagnostics))]
+#[cfg(feature = "diagnostics")]
 pub(crate) fn task_id(waker: &Waker) -> Option<Id> {
     // SAFETY: the vtable is that of this module, so the data is too. The waker keeps the task alive.
     std::ptr::eq(waker.vtable(), &WAKER).then(|| unsafe { task_of(waker.data()) }.id())

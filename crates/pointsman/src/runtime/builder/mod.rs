@@ -2,6 +2,7 @@
 
 mod compatibility;
 mod polls;
+#[cfg(feature = "diagnostics")]
 mod stall;
 mod tasks;
 mod threads;
@@ -343,8 +344,8 @@ impl Builder {
     /// # Panics
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
     /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
-    /// [`worker_threads`](Self::worker_threads). Also if the environment variable `POINTSMAN_STALL` is no time; see
-    /// [`stall_threshold`](Self::stall_threshold).
+    /// [`worker_threads`](Self::worker_threads). Also, with the feature `diagnostics`, if the environment variable
+    /// `POINTSMAN_STALL` is no time.
     ///
     /// ```
     /// let mut builder = pointsman::runtime::Builder::new_current_thread();
@@ -361,7 +362,10 @@ impl Builder {
         );
         let mut config = self.config.clone();
         config.rng_seed = self.seeds.as_ref().map(Seeds::next);
-        config.stall = config.stall.with_environment();
+        #[cfg(feature = "diagnostics")]
+        {
+            config.stall = config.stall.with_environment();
+        }
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {
                 Some(threads) => threads,

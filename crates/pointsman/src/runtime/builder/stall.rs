@@ -42,7 +42,7 @@ impl Builder {
     ///     .stall_threshold(Duration::from_millis(20))
     ///     .on_stall(move |stall| drop(report.send(stall.kind())))
     ///     .build()?;
-    /// # #[cfg(not(any(pointsman_no_diagnostics, miri)))] {
+    /// # #[cfg(not(miri))] {
     /// let (release, released) = mpsc::channel::<()>();
     /// runtime.spawn(async move { drop(released.recv()) });
     /// assert_eq!(reported.recv().unwrap(), StallKind::Task);

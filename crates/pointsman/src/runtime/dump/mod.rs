@@ -226,7 +226,7 @@ impl Task {
         self.trace.name.as_deref()
     }
 
-    /// Returns the location of the call that spawned the task; `None` with `--cfg pointsman_no_diagnostics`.
+    /// Returns the location of the call that spawned the task; `None` if the program has more than 32,000 such calls.
     #[must_use]
     pub fn location(&self) -> Option<&'static Location<'static>> {
         self.trace.location

@@ -48,8 +48,7 @@ impl Handle {
     /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for and which task holds
     /// that, and which tasks wait for each other. Polls nothing, and does not stop the workers.
     ///
-    /// May be called on any thread, also while all workers are stuck. With `--cfg pointsman_no_diagnostics` a dump has
-    /// the ids and the states only.
+    /// May be called on any thread, also while all workers are stuck.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -61,10 +60,8 @@ impl Handle {
     /// let dump = Handle::current().dump();
     /// let task = dump.tasks().iter().next().unwrap();
     /// assert_eq!(task.state(), State::Waiting);
-    /// # #[cfg(not(pointsman_no_diagnostics))] {
     /// assert_eq!(task.waits_for().unwrap().resource(), Resource::Timer);
     /// assert_eq!(task.location().unwrap().file(), file!());
-    /// # }
     /// # }
     /// ```
     #[must_use]

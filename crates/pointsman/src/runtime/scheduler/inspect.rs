@@ -7,20 +7,8 @@ use super::super::blocking::Pool;
 use super::super::stall::{self, StallHook};
 use super::Shared;
 use super::slot::{Current, Slot};
-use crate::loom::lock;
-use crate::task::arena::FoundTasks;
 
 impl Shared {
-    /// Finds the tasks that are not complete.
-    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
-        let mut found = FoundTasks::default();
-        for arena in &lock(&self.arenas).all {
-            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
-            unsafe { arena.as_ref() }.find(&mut found);
-        }
-        found
-    }
-
     /// The tasks that the workers poll, or have polled last.
     pub(in crate::runtime) fn running_tasks(&self) -> Vec<usize> {
         let task = |slot: &Slot| match slot.current() {

@@ -31,6 +31,7 @@ mod current_thread;
 mod explore;
 mod handoff;
 mod idle;
+#[cfg(feature = "diagnostics")]
 mod inspect;
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -68,12 +69,14 @@ use super::driver::{Driver, Reactor};
 use super::id::Id;
 use super::inject::Inject;
 use super::random::{RngSeed, Seeds};
+#[cfg(feature = "diagnostics")]
 use super::stall;
 use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicU8, fence};
 use crate::loom::{lock, thread};
-use crate::task::arena::{Arena, Schedule};
+use crate::task::arena::{Arena, FoundTasks, Schedule};
+#[cfg(feature = "diagnostics")]
 use crate::task::clock;
 use crate::task::coop;
 use crate::task::id::try_id;
@@ -105,6 +108,7 @@ pub(crate) struct Shared {
     pub(super) forced_yields: Counter,
     pub(super) blocking: Pool,
     driver: Driver,
+    #[cfg(feature = "diagnostics")]
     watches_stalls: bool,
     /// See [`observe`].
     flags: AtomicU8,
@@ -151,6 +155,7 @@ impl Shared {
                 .map(|index| Slot::new(index, &config))
                 .collect(),
             seeds: config.rng_seed.as_ref().map(Seeds::new),
+            #[cfg(feature = "diagnostics")]
             watches_stalls: stall::register(
                 id.0,
                 this,
@@ -272,7 +277,8 @@ impl Shared {
     }
 
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
-        if cfg!(not(all(test, loom))) && self.idle.workers().awake == 0 {
+        #[cfg(all(feature = "diagnostics", not(all(test, loom))))]
+        if self.idle.workers().awake == 0 {
             // No worker has set the clock lately.
             clock::refresh(Instant::now());
         }
@@ -350,6 +356,7 @@ impl Shared {
         }
         match self.inject.push(entry) {
             Ok(()) => {
+                #[cfg(feature = "diagnostics")]
                 self.arm_stall_watch();
                 self.notify_remote();
             }
@@ -446,6 +453,16 @@ impl Shared {
         }
     }
 
+    /// Finds the tasks that are not complete.
+    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
+        let mut found = FoundTasks::default();
+        for arena in &lock(&self.arenas).all {
+            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
+            unsafe { arena.as_ref() }.find(&mut found);
+        }
+        found
+    }
+
     /// Cancels all tasks of the runtime.
     fn end_tasks(&self) {
         // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
@@ -498,6 +515,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        #[cfg(feature = "diagnostics")]
         if self.watches_stalls {
             stall::forget(self.id.0);
         }

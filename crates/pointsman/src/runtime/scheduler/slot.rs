@@ -87,7 +87,7 @@ impl Slot {
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
             wake_threshold: AtomicUsize::new(Pace::new().wake_threshold()),
-            steps: AtomicUsize::new(1),
+            steps: AtomicUsize::new(usize::from(cfg!(feature = "diagnostics"))),
             rests: std::sync::atomic::AtomicUsize::new(0),
             poll_times: config.poll_times.build(),
             thread: Mutex::new(None),
@@ -132,6 +132,9 @@ impl Slot {
     /// Called before the future of `block_on` is polled.
     #[inline]
     pub(super) fn begin_block_on_poll(&self) {
+        if cfg!(not(feature = "diagnostics")) {
+            return;
+        }
         self.steps.store(self.steps().wrapping_add(2), Relaxed);
         // Not a poll of a task.
         self.rests
@@ -147,7 +150,7 @@ impl Slot {
 
     #[inline]
     fn set_current(&self, task: *const Header) {
-        if cfg!(not(pointsman_no_diagnostics)) {
+        if cfg!(feature = "diagnostics") {
             self.current.store(task.cast_mut(), Relaxed);
         }
     }

@@ -76,6 +76,7 @@ impl Shared {
         // SAFETY: a new task is in no queue, and this is the only one of its references that becomes an entry.
         let entry = unsafe { Notified::woken(task) };
         let accepted = self.blocking.submit(self, entry);
+        #[cfg(feature = "diagnostics")]
         self.arm_stall_watch();
         #[cfg(feature = "test-util")]
         if self.config.exploration.is_some() {

@@ -91,6 +91,9 @@ impl<'a> Worker<'a> {
     /// yielded or `event_interval` polls have passed, but only if the parker was notified. The clock has no influence, so
     /// that `yield_now` returns after the same tasks however long they take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
+        if cfg!(not(feature = "diagnostics")) {
+            return self.run_until_end(&mut poll);
+        }
         self.leave_rest();
         let result = self.run_until_end(&mut poll);
         // If the slot is lost, it is another thread's.
@@ -103,6 +106,7 @@ impl<'a> Worker<'a> {
     /// Tells the watchdog and the stall watch that user code can block this slot from now on.
     pub(super) fn leave_rest(&self) {
         self.slot.leave_rest();
+        #[cfg(feature = "diagnostics")]
         self.shared.arm_stall_watch();
     }
 

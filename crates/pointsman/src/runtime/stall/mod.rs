@@ -4,7 +4,7 @@
 //! rests while none does. It changes nothing; the [watchdog](super::scheduler) of a multi-thread runtime gets the tasks
 //! behind a stuck one to run.
 //!
-//! Cost: a store per poll and a load when a worker wakes up. Nothing with `--cfg pointsman_no_diagnostics`.
+//! Cost: a store per poll and a load when a worker wakes up. Nothing without the feature `diagnostics`.
 
 mod monitor;
 mod text;

@@ -56,10 +56,7 @@ impl<'a> Builder<'a> {
 
     #[track_caller]
     fn site(self) -> SpawnSite<'a> {
-        SpawnSite {
-            name: self.name,
-            ..SpawnSite::caller()
-        }
+        SpawnSite::named_caller(self.name)
     }
 
     /// Spawns a task onto the current runtime; see [`spawn`](super::spawn::spawn).

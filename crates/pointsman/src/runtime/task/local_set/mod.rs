@@ -26,7 +26,7 @@ use self::shared::{
 use super::super::hooks::UnhandledPanic;
 use super::super::id::Id;
 use super::super::runtime::Runtime;
-use super::super::scheduler::Shared;
+use super::super::scheduler::{Shared, Slot};
 use crate::loom::lock;
 use crate::task::arena::Arena;
 use crate::task::coop;
@@ -197,19 +197,28 @@ impl LocalSet {
     fn run(&self) -> bool {
         let has_more = match self.shared.observer() {
             None => self.run_by(Notified::run),
-            Some((runtime, slot)) => self.run_by(|entry| runtime.poll_local(slot, entry)),
+            Some((runtime, slot)) => self.run_counted(runtime, slot),
         };
         self.shared.own.fail_if_panicked();
         has_more
     }
 
+    /// Not inlined, so that the other path is compiled as if it were the only one.
+    #[inline(never)]
+    fn run_counted(&self, runtime: &Shared, slot: &Slot) -> bool {
+        self.run_by(|entry| runtime.poll_local(slot, entry))
+    }
+
     #[inline(always)]
     fn run_by(&self, poll: impl Fn(Notified) -> Option<Notified>) -> bool {
         let own = &self.shared.own;
-        for turn in 0..self.max_polls {
+        let mut until_fetch = REMOTE_INTERVAL;
+        for _ in 0..self.max_polls {
             let mut entry = None;
-            if turn % REMOTE_INTERVAL != REMOTE_INTERVAL - 1 {
-                entry = own.next();
+            until_fetch -= 1;
+            match until_fetch {
+                0 => until_fetch = REMOTE_INTERVAL,
+                _ => entry = own.next(),
             }
             if entry.is_none() {
                 self.fetch();
