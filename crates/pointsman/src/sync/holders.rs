@@ -197,6 +197,12 @@ mod implementation {
         fn publish(&self) {
             let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
             let mut owner = self.owner.load(Relaxed);
+            // A lock that is always waited for: its holder has published this.
+            if entry.word.load(Relaxed) == tag | owner
+                && entry.since.load(Relaxed) == self.since.load(Relaxed)
+            {
+                return;
+            }
             loop {
                 entry.since.store(self.since.load(Relaxed), Relaxed);
                 // ORDERING: AcqRel: if this replaces the entry of a later owner, the load below sees the record

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// The unit of the clock, in milliseconds. With 32 bits it runs for two years and then begins again.
-const TICK_MS: u128 = 16;
+const TICK_MS: u64 = 16;
 
 static NOW: AtomicU32 = AtomicU32::new(0);
 static START: OnceLock<Instant> = OnceLock::new();
@@ -20,18 +20,17 @@ pub(crate) fn now() -> u32 {
     NOW.load(Relaxed)
 }
 
-/// Sets the clock to `now`.
-#[inline]
-pub(crate) fn refresh(now: Instant) {
-    if cfg!(any(not(feature = "diagnostics"), all(test, loom))) {
-        return;
-    }
+/// Sets the clock to `now`. Returns when it has to be set next.
+#[cold]
+pub(crate) fn refresh(now: Instant) -> Instant {
     let start = *START.get_or_init(|| now);
-    let ticks = (now.saturating_duration_since(start).as_millis() / TICK_MS) as u32;
+    let elapsed = now.saturating_duration_since(start).as_millis() as u64 / TICK_MS;
+    let ticks = elapsed as u32;
     // Stored only if it changes, so that the workers share the cache line.
     if NOW.load(Relaxed) != ticks {
         NOW.store(ticks, Relaxed);
     }
+    start + Duration::from_millis((elapsed + 1) * TICK_MS)
 }
 
 /// The time from `then` to the last refresh.
@@ -40,6 +39,6 @@ pub(crate) fn since(then: u32) -> Duration {
     // Threads set the clock without a lock, so `then` may be a little ahead.
     match ticks > u32::MAX / 2 {
         true => Duration::ZERO,
-        false => Duration::from_millis(u64::from(ticks) * TICK_MS as u64),
+        false => Duration::from_millis(u64::from(ticks) * TICK_MS),
     }
 }

@@ -15,8 +15,9 @@ use std::sync::Arc;
 pub(crate) struct SpawnSite<'a> {
     #[cfg(feature = "diagnostics")]
     location: &'static Location<'static>,
+    /// Behind a reference, so that a site is passed in two registers.
     #[cfg(feature = "diagnostics")]
-    name: Option<&'a str>,
+    name: Option<&'a &'a str>,
     #[cfg(not(feature = "diagnostics"))]
     _name: std::marker::PhantomData<&'a str>,
 }
@@ -42,7 +43,7 @@ impl<'a> SpawnSite<'a> {
     #[inline]
     #[track_caller]
     #[cfg_attr(not(feature = "diagnostics"), expect(unused_variables))]
-    pub(crate) fn named_caller(name: Option<&'a str>) -> Self {
+    pub(crate) fn named_caller(name: Option<&'a &'a str>) -> Self {
         Self {
             #[cfg(feature = "diagnostics")]
             name,

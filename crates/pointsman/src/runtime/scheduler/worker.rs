@@ -20,6 +20,7 @@ use super::explore::Explorer;
 use super::policy::Pace;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
+#[cfg(feature = "diagnostics")]
 use crate::task::clock;
 use crate::task::coop;
 use crate::task::raw::Notified;
@@ -31,6 +32,9 @@ pub(super) struct Worker<'a> {
     pace: Pace,
     /// When the worker last read the clock or stopped being idle.
     since: Instant,
+    /// When the clock of dumps has to be set; to compare is cheaper than to divide.
+    #[cfg(feature = "diagnostics")]
+    clock_due: Instant,
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
     /// The number of tasks that have yielded in a row.
@@ -69,12 +73,15 @@ impl<'a> Worker<'a> {
         slot: &'a Slot,
         parker: &'a Arc<ThreadParker>,
     ) -> Self {
+        let now = Instant::now();
         Self {
             shared,
             slot,
             parker,
             pace: Pace::new(),
-            since: Instant::now(),
+            since: now,
+            #[cfg(feature = "diagnostics")]
+            clock_due: now,
             left: 0,
             yielded: 0,
             round: 0,
@@ -151,7 +158,7 @@ impl<'a> Worker<'a> {
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
-                    clock::refresh(self.since);
+                    self.set_clock();
                 }
                 Paused::Lost => return None,
             }
@@ -282,9 +289,18 @@ impl<'a> Worker<'a> {
     pub(super) fn count_busy(&mut self) -> Duration {
         let now = Instant::now();
         let elapsed = now - mem::replace(&mut self.since, now);
-        clock::refresh(now);
+        self.set_clock();
         self.slot.counters.busy.add(elapsed.as_nanos() as u64);
         elapsed
+    }
+
+    /// Sets the clock of dumps to `since`, if it is due.
+    #[inline]
+    fn set_clock(&mut self) {
+        #[cfg(feature = "diagnostics")]
+        if self.since >= self.clock_due {
+            self.clock_due = clock::refresh(self.since);
+        }
     }
 
     pub(super) fn pop(&self) -> Option<Notified> {

@@ -51,11 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Miri and loom do not accept a thread that outlives the program's others.
 fn is_possible() -> bool {
-    cfg!(not(any(
-        not(feature = "diagnostics"),
-        all(test, loom),
-        miri
-    )))
+    cfg!(not(any(all(test, loom), miri)))
 }
 
 /// Watches a new runtime, unless its reports are off. Returns whether it does.

@@ -11,7 +11,8 @@ use super::spawn::{spawn_at, spawn_on};
 use crate::task::join::JoinHandle;
 use crate::task::origin::SpawnSite;
 
-/// Spawns tasks with a name, which dumps and reports of stuck tasks show.
+/// Spawns tasks with a name, which dumps and reports of stuck tasks show. Without the feature `diagnostics` there are
+/// none, and the name has no effect.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {
@@ -55,8 +56,8 @@ impl<'a> Builder<'a> {
     }
 
     #[track_caller]
-    fn site(self) -> SpawnSite<'a> {
-        SpawnSite::named_caller(self.name)
+    fn site(&self) -> SpawnSite<'_> {
+        SpawnSite::named_caller(self.name.as_ref())
     }
 
     /// Spawns a task onto the current runtime; see [`spawn`](super::spawn::spawn).
