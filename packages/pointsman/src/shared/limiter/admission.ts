@@ -1,6 +1,5 @@
 /**
- * The requests of one process, from the call until they start or are given up, and the parts that serve them. `asking.ts`
- * asks the store for them.
+ * The requests of one process, from the call until they start or are cancelled. `asking.ts` sends them to the store.
  */
 
 import { QueueFullError, timedOut } from '../../sync/errors.js';
@@ -89,7 +88,7 @@ export class SharedAdmission {
       : undefined;
   }
 
-  /** Returns the promise of a permit. The weight has been checked. Throws if as many requests wait as may. */
+  /** Returns a promise of a permit. The caller has checked the weight. Throws if `maxWaiting` requests wait. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
     const { maxWaiting } = this.#terms;
     if (this.#activity.waiting >= maxWaiting) {
@@ -131,7 +130,7 @@ export class SharedAdmission {
     });
   }
 
-  /** Decides at once; with an error if the store does not. */
+  /** Decides at once; rejects if the store does not decide. */
   async tryStart(
     key: string | undefined,
     weight: Weight,

@@ -78,7 +78,7 @@ export class Decisions {
   #stream: StartStream | undefined;
   /** In the order of the questions. */
   readonly #questions = new Set<Question>();
-  /** The operations that the store has not acknowledged; what a question is granted may have to be given back. */
+  /** The operations without a reply. A grant that arrives too late is returned. */
   readonly #pending = new Set<Promise<void>>();
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -118,7 +118,7 @@ export class Decisions {
         this.#fail(question, error);
       },
       lost: () => {
-        // With a session that the store has forgotten, the answer is lost, too.
+        // If the store has forgotten the session, the reply is lost too.
         if (question.isOver || route.closed) answered();
         else route.send(operation);
       },
@@ -179,7 +179,7 @@ export class Decisions {
     clearTimeout(this.#timer);
   }
 
-  /** Resolves when what was granted too late is given back, or at the deadline. Nothing is sent after `close`. */
+  /** Resolves when late grants are returned, or at the deadline. Nothing is sent after `close`. */
   async settle(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLate = false;
@@ -221,7 +221,7 @@ export class Decisions {
     });
   }
 
-  /** Returns how to end an operation. */
+  /** Returns a function that ends the operation. */
   #begin(): () => void {
     let resolve!: () => void;
     const pending = new Promise<void>((resolver) => {

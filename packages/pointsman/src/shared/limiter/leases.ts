@@ -55,7 +55,7 @@ export class Leases {
     );
   }
 
-  /** Of other keys, the store would get most of a lease back. */
+  /** For other keys, most of a lease would be returned unused. */
   #isHot(lane: Lane): boolean {
     lane.isHot ??= this.#hot.add(lane.key, this.#rates.leaseTime);
     lane.isHot ||= lane.waiting + lane.asked >= HOT;
@@ -86,7 +86,7 @@ export class Leases {
         continue;
       }
       lease.left--;
-      // Not a spread of the lease, which takes three times as long as the rest of a start.
+      // No object spread: it takes three times as long as the rest of a start.
       const permit = this.#permits.make({ groups: lease.groups, at: lease.at, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);

@@ -24,8 +24,8 @@ export interface Start {
 
 /**
  * A request that has started, as {@link SharedLimiter.acquire} grants it. Release it when the work has ended, by
- * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free; what it
- * used of the rates comes back only with time. After {@link SharedLimiter.close} a permit no longer holds concurrency.
+ * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free. Its start
+ * counts until the window has passed. After {@link SharedLimiter.close} a permit no longer holds concurrency.
  */
 export class SharedPermit {
   readonly #issuer: Issuer;
@@ -44,8 +44,8 @@ export class SharedPermit {
   }
 
   /**
-   * Tells that the work has ended, and frees its concurrency. Never throws; a second call does nothing. It is bound, so it
-   * can be a callback.
+   * Ends the permit and frees its concurrency. Never throws; a second call does nothing. It is bound, so it can be passed
+   * as a callback.
    */
   get release(): () => void {
     return () => this._giveBack();

@@ -15,7 +15,7 @@ import type { LockLostError } from '../errors.js';
 import type { Claim, ClaimOwner } from '../session/claims.js';
 import type { Session } from '../session/session.js';
 
-/** Milliseconds after a grant in which its permits are handed on. */
+/** For how many milliseconds after a grant its permits may be handed on. */
 const SLICE = 5;
 
 const areAlike = (one: Acquisition, other: Acquisition): boolean =>
@@ -64,7 +64,7 @@ export class PermitQueue implements Queue, ClaimOwner {
     this.#request(acquisition);
   }
 
-  /** From now on the permits of a key go back to the store: its limit is lower than what is held, perhaps. */
+  /** From now on, releases the permits of a key to the store: holders may have more than its new limit. */
   stopHandingOn(key: string): void {
     for (const [{ keys }, claim] of this.#claims) if (keys.includes(key)) claim.deadline = 0;
   }
@@ -166,7 +166,7 @@ export class PermitQueue implements Queue, ClaimOwner {
     return this.session.checkLease() && this.session.lease.lasting ? next : undefined;
   }
 
-  /** Gives a claim back, unless an acquisition takes it over before the event loop runs. */
+  /** Releases a claim, unless an acquisition takes it over before the event loop runs. */
   #makeSpare(claim: Claim): void {
     this.#spare.add(claim);
     if (this.#spare.size > 1) return;
