@@ -182,6 +182,18 @@ test('a penalty of a key leaves the others alone', async () => {
   expect(await limiter.tryAcquire({ key: 'b' })).toBeDefined();
 });
 
+test('a penalty of any length holds, and fails nothing else of its batch', async () => {
+  const limiter = await limiterOn({ rate: { limit: 9, per: 300 } });
+  const [, , other] = await Promise.all([
+    limiter.penalize(1e19, 'a'),
+    limiter.penalize(Number.MAX_VALUE, 'b'),
+    limiter.tryAcquire({ key: 'c' }),
+  ]);
+  expect(other).toBeDefined();
+  expect(await limiter.tryAcquire({ key: 'a' })).toBeUndefined();
+  expect(await limiter.tryAcquire({ key: 'b' })).toBeUndefined();
+});
+
 test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', async (key) => {
   const limiter = await limiterOn({ perKey: { rate: { limit: 10_000, per: minute } }, lease: 50 });
   await Promise.all([1, 2, 3].map(() => limiter.acquire({ key: 'a' })));
