@@ -209,7 +209,7 @@ export class SharedAdmission {
     this.fallback.close(reason);
     await this.#decisions.settle();
     await this.slots.close(reason);
-    await this.#decisions.close();
+    await this.#decisions.close(reason);
   }
 
   /** Gives the moments of a lane, and its leases, back, and asks the store for others. */

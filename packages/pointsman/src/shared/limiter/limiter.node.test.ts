@@ -315,6 +315,13 @@ describe('ending', () => {
     await limiter.drain();
   });
 
+  test('close rejects a penalty that the store has not acknowledged', async () => {
+    const limiter = await limiterOn({ rate: { limit: 1, per: minute } });
+    const penalty = watch(limiter.penalize(minute));
+    await limiter.close(new Error('over'));
+    await expect(penalty.promise).rejects.toThrow('over');
+  });
+
   test('closing the store closes the limiter', async () => {
     const store = await scene.store();
     const limiter = new SharedLimiter(store, 'api', { rate: { limit: 1, per: minute } });
