@@ -211,6 +211,33 @@ test('a penalty of another process ends a lease at the latest when it ends anywa
   expect(await leased.check()).toMatchObject({ allowed: false });
 });
 
+test('a lease that was asked for before the limits changed lasts no longer than asked', async () => {
+  const limiter = await limiterOn({ rate: { limit: 1_000, per: 2_000 }, lease: 50 });
+  for (let i = 0; i < 2; i++) await limiter.acquire();
+  const { batches } = limiter.stats;
+  const asked = limiter.acquire();
+  while (limiter.stats.batches === batches) await Promise.resolve();
+  limiter.setLimits({ rate: { limit: 10_000, per: minute } });
+  await asked;
+  // Longer than 1/128 of the first window.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const before = limiter.stats.batches;
+  await limiter.acquire();
+  expect(limiter.stats.batches).toBeGreaterThan(before);
+});
+
+test('a lease that was asked for before a concurrency was set admits no request past it', async () => {
+  const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
+  for (let i = 0; i < 2; i++) await limiter.acquire();
+  const { batches } = limiter.stats;
+  const asked = limiter.acquire();
+  while (limiter.stats.batches === batches) await Promise.resolve();
+  limiter.setLimits({ concurrency: 1 });
+  await asked;
+  await limiter.acquire();
+  await expect(limiter.acquire({ timeout: 50 })).rejects.toThrow(TimeoutError);
+});
+
 test('changed limits end the lease of the process', async () => {
   const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
   await Promise.all([1, 2, 3].map(() => limiter.acquire()));
