@@ -21,7 +21,7 @@ import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
 const sizeBudget = 242_900;
-const filesBudget = 150;
+const filesBudget = 154;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = join(here, '../..');
