@@ -22,6 +22,9 @@ export interface RateLimitStoreOptions {
   readonly deadline?: number | undefined;
 }
 
+/** Returns how the counters of a limit begin. The length keeps the names of limits and keys apart. */
+export const prefixOf = (limit: string): string => `${limit.length}:${limit}:`;
+
 /** The longest delay of a platform timer. */
 const LONGEST = 2 ** 31 - 1;
 

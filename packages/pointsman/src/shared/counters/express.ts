@@ -2,7 +2,7 @@
 
 import { invalid } from '../../sync/errors.js';
 import type { Store } from '../store.js';
-import { Counters, type RateLimitStoreOptions } from './counters.js';
+import { Counters, prefixOf, type RateLimitStoreOptions } from './counters.js';
 
 /** The hits of a client since its window began, and the end of the window. */
 export interface ExpressRateLimitHits {
@@ -38,7 +38,7 @@ class CountingStore implements ExpressRateLimitStore {
 
   constructor(counters: Counters) {
     this.#counters = counters;
-    this.prefix = `${counters.name}:`;
+    this.prefix = prefixOf(counters.name);
   }
 
   init({ windowMs }: { readonly windowMs: number }): void {

@@ -1,7 +1,7 @@
 /** A store of @fastify/rate-limit. */
 
 import type { Store } from '../store.js';
-import { Counters, type RateLimitStoreOptions } from './counters.js';
+import { Counters, prefixOf, type RateLimitStoreOptions } from './counters.js';
 
 /** How @fastify/rate-limit calls its store. */
 type Ask = (
@@ -54,7 +54,7 @@ class CountingStore implements FastifyRateLimitStore {
   }
 
   #count(by: number, ...[key, callback, timeWindow, max]: Parameters<Ask>): void {
-    const counter = `${this.#name}:${key}`;
+    const counter = prefixOf(this.#name) + key;
     const above = Math.max(0, whole(max, 0));
     const window = whole(timeWindow, 1);
     this.#counters.count({ counter, by, window, above, growth: this.#growth }).then(

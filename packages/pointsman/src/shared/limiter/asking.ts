@@ -16,7 +16,7 @@ import { AHEAD, type StartResult } from '../protocol/starts.js';
 import type { Decisions, Question, StartTerms } from './decisions.js';
 import type { Fallback } from './fallback.js';
 import type { Gate, Lane } from './lanes.js';
-import { Leases } from './leases.js';
+import { Leases, leaseEnd } from './leases.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
 import { Outcomes } from './outcomes.js';
@@ -171,7 +171,10 @@ export class Asking {
           }
           const [request] = alive;
           if (slot === undefined || request === undefined) {
-            this.#decided(lane, alive, question, result, leases ? sentAt : undefined);
+            // A concurrency may have been set since.
+            const isLease = leases && !this.#rates.isConcurrent;
+            const until = isLease ? leaseEnd(sentAt, leaseTime) : undefined;
+            this.#decided(lane, alive, question, result, until);
           } else {
             this.#decidedWithSlot(request, slot, question, result);
           }
@@ -200,13 +203,13 @@ export class Asking {
     request.lane.asked--;
   }
 
-  /** `leasedAt`: when the store was asked for a lease. */
+  /** `leasedUntil`: when what is left of the starts ends, if it is a lease. */
   #decided(
     lane: Lane,
     requests: readonly SharedRequest[],
     { groups }: Question,
     result: StartResult,
-    leasedAt: number | undefined,
+    leasedUntil: number | undefined,
   ): void {
     const gate = this.turns.gateOf(lane);
     const delay = result.delay / 1000;
@@ -216,8 +219,8 @@ export class Asking {
       if (delay > AHEAD_MS) gate.until = now + delay - AHEAD_MS;
       else gate.admitted();
       const left = result.count - started.length;
-      if (left > 0 && leasedAt !== undefined)
-        this.leases.begin(lane, groups, result.at, left, leasedAt);
+      if (left > 0 && leasedUntil !== undefined)
+        this.leases.begin(lane, groups, result.at, left, leasedUntil);
       else if (left > 0) this.#decisions.giveBack(groups, result.at, left);
       for (const request of started) {
         request.groups = groups;

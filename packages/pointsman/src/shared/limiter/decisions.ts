@@ -80,7 +80,7 @@ export class Decisions {
   readonly #questions = new Set<Question>();
   /** The operations without a reply. A grant that arrives too late is returned. */
   readonly #pending = new Set<Promise<void>>();
-  #isClosed = false;
+  #closed: { readonly reason: unknown } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: BaseStore, label: string, deadline: number, counter: { batches: number }) {
@@ -153,7 +153,7 @@ export class Decisions {
     this.#tell(() => ({ name: 'correct', groups, at: groups.map(() => 0) }));
   }
 
-  /** Resolves when the store has done it, and rejects if it refuses or has not done it by the deadline. */
+  /** Resolves when the store has done it, and rejects if it refuses or has not done it by the deadline, or on `close`. */
   penalize(limiter: string, time: number): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOver = false;
@@ -168,7 +168,7 @@ export class Decisions {
         operation: () => (isOver ? undefined : { name: 'penalize', limiter, time }),
         done: () => end(),
         failed: end,
-        lost: () => end(this.#late()),
+        lost: () => end(this.#closed === undefined ? this.#late() : this.#closed.reason),
       });
     });
   }
@@ -196,8 +196,8 @@ export class Decisions {
     clearTimeout(timer);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  async close(reason: unknown): Promise<void> {
+    this.#closed = { reason };
     await this.#stream?.close();
   }
 
@@ -207,7 +207,7 @@ export class Decisions {
   }
 
   #tell(operation: () => Operation | undefined): void {
-    if (this.#isClosed) return;
+    if (this.#closed !== undefined) return;
     const told = this.#begin();
     this.#open().send({
       operation: () => {

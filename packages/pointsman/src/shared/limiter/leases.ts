@@ -20,6 +20,12 @@ interface Owner {
   _ended(lane: Lane): void;
 }
 
+/**
+ * Returns when a lease ends, by `performance.now()`. By the store's clock it ends no earlier: the store counts from when it
+ * received the question. `time`: that of the question, because the limits may have changed since.
+ */
+export const leaseEnd = (sentAt: number, time: number): number => sentAt + time * 0.99 - 1;
+
 export class Leases {
   /** The number of starts of a lease. */
   readonly size: number;
@@ -62,16 +68,13 @@ export class Leases {
     return lane.isHot;
   }
 
-  /** `sentAt`: when the store was asked for it, by `performance.now()`. */
   begin(
     lane: Lane,
     groups: readonly StartGroup[],
     at: readonly number[],
     left: number,
-    sentAt: number,
+    until: number,
   ): void {
-    // By the store's clock it ends no earlier: the store counts from when it received the question.
-    const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
     const end = () => this.#end(lane, lease);
     const timer = setTimeout(end, Math.max(0, until - performance.now()));
     const lease = { left, until, groups, at, timer };

@@ -84,6 +84,9 @@ export class Outcomes {
     clearTimeout(request.timer);
     request.lane.timed.delete(request);
     this.#decisions.giveBack(request.groups, request.at);
+    // If the store does not decide again, the request starts without them.
+    request.groups = [];
+    request.at = [];
   }
 
   /** Puts a request back before all later ones of its lane. */

@@ -66,8 +66,9 @@ export class SharedPermit {
   /**
    * Corrects the weight of this start, for example when a language model has told how many tokens a request took. What
    * was reserved too much comes back at once. What was reserved too little counts from now on, even beyond the limit; the
-   * next requests wait for it. A further call corrects the earlier one, also after the release. Changes only the rates, not
-   * the concurrency. Sent to the store without waiting; after `close` it has no effect.
+   * next requests wait for it. A further call corrects the earlier one, also after the release; but what a call has added
+   * comes back only with time, even if a later one takes it away. Changes only the rates, not the concurrency. Sent to the
+   * store without waiting; after `close` it has no effect.
    *
    * @throws {RangeError | TypeError} unless `actual` is a weight: an integer from 0 on, or a record of them by name.
    */

@@ -60,6 +60,9 @@ export class PermitQueue implements Queue, ClaimOwner {
         this.#assign(claim, acquisition);
         return;
       }
+    } else {
+      // A spare claim would be in its way.
+      this.#giveSparesBack();
     }
     this.#request(acquisition);
   }
@@ -110,6 +113,8 @@ export class PermitQueue implements Queue, ClaimOwner {
   lost(claim: Claim, error: LockLostError): void {
     if (this.#spare.delete(claim)) return;
     const { acquisition } = claim;
+    // The abort listener of another guard may have ended it.
+    if (this.#claims.get(acquisition) !== claim) return;
     if (acquisition.state === 'held') {
       this.#claims.delete(acquisition);
       acquisition.lose(error);
@@ -170,10 +175,12 @@ export class PermitQueue implements Queue, ClaimOwner {
   #makeSpare(claim: Claim): void {
     this.#spare.add(claim);
     if (this.#spare.size > 1) return;
-    setImmediate(() => {
-      for (const spare of this.#spare)
-        void this.session.claims.giveBack(spare, spare.acquisition.keys);
-      this.#spare.clear();
-    });
+    setImmediate(() => this.#giveSparesBack());
+  }
+
+  #giveSparesBack(): void {
+    for (const spare of this.#spare)
+      void this.session.claims.giveBack(spare, spare.acquisition.keys);
+    this.#spare.clear();
   }
 }
