@@ -20,8 +20,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Budgets: bytes of the tarball, and the files in it. */
-const sizeBudget = 242_900;
-const filesBudget = 150;
+const sizeBudget = 243_100;
+const filesBudget = 154;
 
 const here = fileURLToPath(new URL('..', import.meta.url));
 const root = join(here, '../..');

@@ -1,7 +1,7 @@
 /**
- * How the primitives between processes end.
+ * Shutdown of the shared primitives: `drain`, `shutdown` and `close`.
  *
- * Invariant: once a primitive is closed, no request is accepted, and every request that it has granted is released or
+ * Invariant: once a primitive is closed, it accepts no request, and every lock or permit that it granted is released or
  * lost.
  */
 
@@ -46,7 +46,7 @@ export abstract class SharedLifecycle {
 
   /**
    * Resolves when this process holds nothing through this primitive and has no waiting request, and the store has
-   * acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
+   * acknowledged each release. If a release fails, the lock ends with its lease. New requests are still accepted.
    *
    * Rejects with a `TimeoutError` that says how much is held and how many requests wait, or with the reason of the
    * signal.
@@ -93,7 +93,7 @@ export abstract class SharedLifecycle {
   /**
    * Closes at once: refuses new requests and rejects those that wait with `reason`, any value, by default a
    * `ClosedError`. Releases all guards, because the session that renews them ends; their signals abort with a
-   * {@link LockLostError} whose `cause` is the reason. A limiter gives back the starts that it has taken ahead, and frees
+   * {@link LockLostError} whose `cause` is the reason. A limiter returns the unused starts of its leases, and frees
    * the concurrency of its permits. Resolves when all this is done, or a limiter's `deadline` has passed. A second call does
    * nothing and returns the promise of the first.
    *

@@ -51,6 +51,20 @@ const stall = (milliseconds: number) => {
 describe.each(ways)('$handler, $mode', (way) => {
   const brief = { ...way, ttl: short };
 
+  test('a request that waits with the signal of a lost guard is over', async () => {
+    const [a, b] = [await scene.process(way), await scene.process(brief)];
+    const other = await a.lock('l');
+    const guard = await b.lock('k');
+    const waiter = watch(b.lock('l', { signal: guard.signal }));
+    await untilWaiting(a, 1);
+    stall(short + 50);
+    expectLost(guard);
+    await expect(waiter.promise).rejects.toBe(guard.signal.reason);
+    await other.release();
+    await delay(100);
+    expect(await a.query()).toEqual({ held: [], waiting: [] });
+  });
+
   test.each([
     ['its session', forgetSessions],
     ['everything', forgetEverything],

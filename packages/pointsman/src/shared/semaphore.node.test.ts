@@ -129,6 +129,31 @@ describe.each(storeHandlers)('%s', (handler) => {
     expect((await next.promise).valid).toBe(true);
   });
 
+  test('after a hand-over a permit is free for tryAcquire as soon as it is released', async () => {
+    const semaphore = await open(1);
+    const first = await semaphore.acquire('k');
+    const next = semaphore.acquire('k');
+    await untilWaiting(semaphore, 1);
+    void first.release();
+    void (await next).release();
+    expect((await semaphore.tryAcquire('k'))?.valid).toBe(true);
+  });
+
+  test.each(['local', 'strict'] as const)(
+    'a guard that is released while others of its session are lost is not held again: %s',
+    async (mode) => {
+      const semaphore = await open(5, short, { mode });
+      const [lost, released] = [await semaphore.acquire('k'), await semaphore.acquire('k')];
+      lost.signal.addEventListener('abort', () => void released.release());
+      // Longer than the lease.
+      for (const end = performance.now() + short + 50; performance.now() < end; );
+      expect(lost.valid).toBe(false);
+      await semaphore.drain();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect((await semaphore.query()).held).toEqual([]);
+    },
+  );
+
   test('a permit is not handed past an earlier request for another weight', async () => {
     const semaphore = await open(2);
     const first = await semaphore.acquire('k');

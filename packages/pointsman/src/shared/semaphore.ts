@@ -111,8 +111,9 @@ export class SharedSemaphore extends SharedPrimitive {
   }
 
   /**
-   * Changes the limit of one key, for the requests of all processes. Revokes nothing: while more is held, the store grants
-   * nothing; another process in the mode `local` may still hand a permit on for 5 ms. Resolves when the store has replied. The change is kept while any process uses the namespace; processes
+   * Changes the limit of one key, for the requests of all processes. Revokes no permit: while holders have more than the
+   * limit, the store grants none. Another process in the mode `local` may still hand a permit on for 5 ms. Resolves when
+   * the store has replied. The change is kept while any process uses the namespace; processes
    * that start later, with an empty namespace, begin with the limit of the constructor.
    *
    * A waiting request whose weight exceeds the new limit waits until the limit is raised or it is given up. A weight above

@@ -68,7 +68,10 @@ export class StrictQueue implements Queue, ClaimOwner {
     acquisition.start(token);
   }
 
-  lost({ acquisition }: Claim, error: LockLostError): void {
+  lost(claim: Claim, error: LockLostError): void {
+    const { acquisition } = claim;
+    // The abort listener of another guard may have ended it.
+    if (this.#claims.get(acquisition) !== claim) return;
     if (acquisition.state === 'held') {
       this.#claims.delete(acquisition);
       acquisition.lose(error);

@@ -1,4 +1,4 @@
-/** The keys of a namespace beside its state: the starts of each limiter, and each counter. */
+/** The keys of a namespace other than its state: one for each limiter, each key of one, and each counter. */
 
 import { type CounterState, isOfCounters, leftOf } from '../../shared/protocol/counters.js';
 import { parse } from '../../shared/protocol/malformed.js';
@@ -7,11 +7,11 @@ import type { State } from '../../shared/protocol/state.js';
 import { counterKeyOf, limiterKeyOf } from './handler.js';
 import { loadStarts, storeStarts } from './stored-starts.js';
 
-/** How records of a kind are stored. All of a batch are of one kind. */
+/** How one kind of records is stored. A batch has records of one kind. */
 export interface RecordKind {
   keyOf(base: string, name: string): string;
   load(state: State, name: string, text: string): void;
-  /** Returns the text, and the milliseconds for which it is kept. `now`: the server's clock in microseconds. */
+  /** Returns the text and its time to live in milliseconds. `now`: the server's clock in microseconds. */
   store(state: State, name: string, now: number): { text: string; left: number } | undefined;
 }
 
@@ -24,7 +24,7 @@ const starts: RecordKind = {
   },
 };
 
-/** Reads a counter, as the script does: `lua/0-counters.lua`. */
+/** Parses a counter like `lua/0-counters.lua`. */
 export function loadCounter(text: string): CounterState {
   const words = parse('the record of a counter', text, /^(\d+) (\d+) (\d+)$/).slice(1, 4);
   const [total, began, span] = words.map(Number) as [number, number, number];

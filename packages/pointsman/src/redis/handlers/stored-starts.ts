@@ -1,4 +1,4 @@
-/** The stored form of the starts of a limiter in Redis, which the script reads and writes too: `lua/0-limits-2-logs.lua`. */
+/** How the starts of a limiter are stored in Redis. `lua/0-limits-2-logs.lua` reads and writes the same text. */
 
 import { parse } from '../../shared/protocol/malformed.js';
 import type { RateLog } from '../../shared/protocol/rate-log.js';

@@ -1,11 +1,11 @@
--- Counters of fixed windows, by the rules of `counters.ts`, whose words this uses. Each is a string of its own, which
--- expires with its window. Times are milliseconds:
+-- Counters of fixed windows, by the rules and with the names of `counters.ts`. Each counter is a string key, which expires
+-- with its window. Times are milliseconds:
 --
 --   "<total> <began> <span>"
 --
 -- Invariants:
--- - A batch with counters has nothing else, and reads and writes nothing else.
--- - A state is stored at the end of the batch, so that a batch that fails has no effect on it.
+-- - A batch with counters has no other operations, and accesses no other keys.
+-- - States are stored at the end of the batch, so a batch that fails has no effect.
 
 if ARGV[3] == '#' then
   local MOST = 9007199254740991

@@ -1,18 +1,18 @@
--- The starts of limiters, by the rules of `starts.ts`, whose words this uses. Each limiter, and each key of it, is a
--- string of its own, which expires when nothing in it counts any more. Times are microseconds:
+-- The starts of limiters, by the rules and with the names of `starts.ts`. Each limiter, and each key of one, is a string
+-- key, which expires when none of its entries counts any more. Times are microseconds:
 --
 --   "<seen> <last> <offset> <until>", then for each rate a line
 --   "=<name> <per> <w, or the limit of a bucket> <edge><total><entries>"
 --
--- The time `seen` has 16 digits, and stands alone before a single rate if `last` is the same and the others are 0. An edge
--- has 17 digits, in quarters, a total 18; an entry is 16 digits of a time and 15 of a weight.
+-- `seen` has 16 digits. With a single rate, if `last` equals `seen` and the others are 0, the first line has only `seen`.
+-- An edge has 17 digits, in quarters of a microsecond. A total has 18. An entry is 16 digits of a time and 15 of a weight.
 --
--- This file decides the common start quickly: a single one, now, from one window, of a key that nothing else holds back.
+-- This file has the fast path: a single start, now, from one window, of a key that no other rule delays.
 --
 -- Invariants:
--- - The quick way has the same effect as the others, or none. Then the others, in the next files, continue.
--- - Only batches with limiters define these functions. A batch that has nothing else reads and writes nothing else.
--- - A state is stored at the end of the batch, so that a batch that fails has no effect on it.
+-- - The fast path has the same effect as the full path in the next files, or none; then the full path continues.
+-- - Only batches with limiters define these functions. A batch with only limiters accesses no other keys.
+-- - States are stored at the end of the batch, so a batch that fails has no effect.
 
 local server = redis.call('TIME')
 local micros = server[1] * 1000000 + server[2]
@@ -23,17 +23,17 @@ if #KEYS > 2 then
   local call, ceil, max = redis.call, math.ceil, math.max
   local format, gmatch, match, sub = string.format, string.gmatch, string.match, string.sub
   local stamp = format('%016d', micros)
-  -- The operations `now` by their arguments, of which most are equal.
+  -- The parsed operations `now`, by argument: most arguments of a batch are equal.
   local requests = {}
 
-  -- The states of the keys that a start has needed in full, and the stored texts of the others.
+  -- The parsed states of the keys that needed the full path, and the stored texts of the others.
   local states, texts = {}, call('MGET', unpack(KEYS, 3))
-  -- For how long the changed texts are stored.
+  -- The time to live of each changed text.
   local lives = {}
   -- `named`: the number of keys that the operations have named.
   limits = { states = states, texts = texts, named = 0, operations = {} }
 
-  -- Returns the result of a request for more than is left now, from the entry `from` on; nothing if it may wait.
+  -- Returns the refusal of a request for more than is left now, from the entry `from` on; nothing if it may wait.
   local function refuse(request, total, text, from, last)
     local left, first = total, micros
     while left + request.weight > request.limit and from < #text do
@@ -47,7 +47,7 @@ if #KEYS > 2 then
     end
   end
 
-  -- Returns the result of an operation `now`, or nothing if it is not quick.
+  -- Returns the result of an operation `now`, or nothing if the fast path does not apply.
   function limits.start_quickly(line)
     local request = requests[line]
     if not request then
@@ -147,7 +147,7 @@ if #KEYS > 2 then
       return ARGV[position - 1]
     end
 
-    -- Runs the operations that are left.
+    -- Runs the remaining operations.
     function limits.run()
       while position <= #ARGV do
         local name, words = match(limits.argument(), '^(%a+) (.*)$')

@@ -1,4 +1,4 @@
--- The states of limiters in full: their texts, and the logs of their rates.
+-- The full path: parses and formats the states of limiters, and updates the logs of their rates.
 
 if limits then
   local ENTRY, PARTS, MAX_WEIGHT, MAX_LOGS, LATEST = 31, 64, 999999999999999, 16, 9e15
@@ -13,7 +13,7 @@ if limits then
     log.entries = sub(entries, 1, -ENTRY - 1)
   end
 
-  -- A log keeps its last entry apart, which most starts change: its text has the others.
+  -- Most starts change only the last entry of a log, so it is kept apart from the text of the others.
   function limits.read(index)
     local state = limits.states[index]
     if state then
@@ -57,7 +57,7 @@ if limits then
     return log.size > 0 and log.entries .. format('%016d%015d', log.last, log.weight) or ''
   end
 
-  -- When nothing in the log counts any more.
+  -- The time from which no entry of the log counts.
   local function clear_at(log)
     if log.kind == 'b' then
       return log.edge
@@ -85,7 +85,7 @@ if limits then
     state.changed = true
   end
 
-  -- Returns the text of a state, and how long it counts; nothing if nothing in it counts.
+  -- Returns the text of a state and its time to live, or nothing if none of its entries counts.
   function limits.text_of(state)
     local time, clear = state.time, max(state.last, state.until_)
     if #state.logs > MAX_LOGS then
@@ -114,7 +114,7 @@ if limits then
     end
   end
 
-  -- Whether two times are in one part of the window.
+  -- Whether two times are in the same part of the window.
   local function together(rate, one, other)
     if rate.limit <= PARTS then
       return one == other
@@ -136,7 +136,7 @@ if limits then
 
   local function set_taken(log, rate, taken)
     log.edge = min(log.last + ceil(span_of(rate, taken) * 4) / 4, LATEST)
-    -- A part of a weight must not pass for the rounding of a whole number.
+    -- A fraction of a weight must not be taken for the rounding of a whole number.
     if taken_of(log, rate) < taken then
       log.edge = log.edge + 0.5
     end

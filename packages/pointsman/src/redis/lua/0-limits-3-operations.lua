@@ -1,4 +1,4 @@
--- The operations of limiters, and the rules by which they are decided.
+-- The full path: decides the operations of limiters.
 
 if limits then
   local AHEAD, LATEST = 50000, 9e15
@@ -7,7 +7,7 @@ if limits then
   local add, remove, forget = limits.add, limits.remove, limits.forget
   local time_of, weight_of, clear_at = limits.time_of, limits.weight_of, limits.clear_at
   local span_of, taken_of, set_taken = limits.span_of, limits.taken_of, limits.set_taken
-  -- The keys at which an earlier start of the batch has to wait.
+  -- The keys at which an earlier start of the batch waits.
   local delayed = {}
 
   local function numbers_in(text)
@@ -27,7 +27,7 @@ if limits then
     return rates
   end
 
-  -- Returns a function that reads an argument. Most of a batch are equal.
+  -- Returns a function that parses an argument and caches the result: most arguments of a batch are equal.
   local function remembering(parse)
     local results = {}
     return function(text)
@@ -126,7 +126,7 @@ if limits then
     return max(rate.limit - used, 0)
   end
 
-  -- A key, which is the next new one unless it has a number; its weights; its rates.
+  -- A key (without a number, the next new one), its weights and its rates.
   local read_group = remembering(function(text)
     local index, weights, rates = match(text, '^(%d*):([^=]*)(.*)$')
     return { index = tonumber(index), numbers = numbers_in(weights), rates = rates_in(rates) }
@@ -166,7 +166,7 @@ if limits then
     return count
   end
 
-  -- Decides about a start. `parts`: its groups, of which the first `size` have rates.
+  -- Decides a start. `parts`: its groups, of which the first `size` have rates.
   local function decide(within, count, span, look, parts, size)
     local delay, by, is_delayed = nil, 0, false
     for g, part in ipairs(parts) do
@@ -243,7 +243,7 @@ if limits then
     return decide(within, count, span, look == 1, parts, size)
   end
 
-  -- A single start without a look, from one window of a key that is new: within, weight, rate, the keys of the others
+  -- A single start, not a look, from one window of a new key: within, weight, rate, the keys of the others
   function limits.operations.now(words)
     local line = limits.start_quickly('now ' .. words)
     if line then

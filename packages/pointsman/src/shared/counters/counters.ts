@@ -1,10 +1,10 @@
 /**
- * Counters of fixed windows in a store, for the libraries whose stores count.
+ * Counters of fixed windows in a store, for rate-limit libraries whose stores count.
  *
  * Invariants:
  * - Every call settles within the deadline.
- * - Hits are never lost: after a lost connection they are sent again, and may then count twice. What lowers a counter is
- *   sent once, and rejects if it is unknown whether the store has applied it.
+ * - Hits are never lost: after a lost connection they are sent again, and may then count twice. An operation that lowers a
+ *   counter is sent once, and rejects if the connection was lost before the reply.
  */
 
 import { ClosedError, invalid } from '../../sync/errors.js';
@@ -21,6 +21,9 @@ export interface RateLimitStoreOptions {
   /** Maximum milliseconds that a request waits for the store, any number above 0. Default 1000. */
   readonly deadline?: number | undefined;
 }
+
+/** Returns how the counters of a limit begin. The length keeps the names of limits and keys apart. */
+export const prefixOf = (limit: string): string => `${limit.length}:${limit}:`;
 
 /** The longest delay of a platform timer. */
 const LONGEST = 2 ** 31 - 1;

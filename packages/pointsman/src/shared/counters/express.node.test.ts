@@ -44,6 +44,12 @@ const statuses = async (responses: Promise<Response>[]) =>
   (await Promise.all(responses)).map(({ status }) => status).sort();
 
 describe.each(storeHandlers)('%s', (handler) => {
+  test('a key cannot pass for one of another limit', async () => {
+    const [web, admin] = [await storeOf(handler, 'web'), await storeOf(handler, 'web:admin')];
+    await web.increment('admin:a');
+    expect(await admin.get('a')).toBeUndefined();
+  });
+
   test('the store counts as the one in memory does', async () => {
     const memory = new MemoryStore();
     memory.init({ windowMs: minute } as Options);
@@ -216,8 +222,8 @@ test('one store for two limiters is reported, and keeps the window of the first'
 test('the keys of a server expire, and lie in one slot of a cluster', async () => {
   const store = await storeOf('script');
   await store.increment('{a} b');
-  expect(await scene.keys()).toEqual([`{${scene.namespace}}:count:web:{a} b`]);
-  const life = Number(await scene.server.command('PTTL', `{${scene.namespace}}:count:web:{a} b`));
+  expect(await scene.keys()).toEqual([`{${scene.namespace}}:count:3:web:{a} b`]);
+  const life = Number(await scene.server.command('PTTL', `{${scene.namespace}}:count:3:web:{a} b`));
   expect(life).toBeGreaterThan(minute - 10_000);
   expect(life).toBeLessThanOrEqual(minute);
   await store.resetKey('{a} b');

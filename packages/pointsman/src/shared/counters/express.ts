@@ -2,7 +2,7 @@
 
 import { invalid } from '../../sync/errors.js';
 import type { Store } from '../store.js';
-import { Counters, type RateLimitStoreOptions } from './counters.js';
+import { Counters, prefixOf, type RateLimitStoreOptions } from './counters.js';
 
 /** The hits of a client since its window began, and the end of the window. */
 export interface ExpressRateLimitHits {
@@ -13,7 +13,7 @@ export interface ExpressRateLimitHits {
 /** A `Store` of express-rate-limit. */
 export interface ExpressRateLimitStore {
   readonly prefix: string;
-  /** Its counts are those of all processes. */
+  /** The counts are shared by all processes. */
   readonly localKeys: false;
   /** Called by express-rate-limit. */
   init(options: { readonly windowMs: number }): void;
@@ -29,7 +29,7 @@ export interface ExpressRateLimitStore {
 /** The longest window, about 300 centuries: the end of a longer one is no valid date. */
 const LONGEST = 1e15;
 
-// express-rate-limit tells kinds of stores apart by the names of their classes.
+// express-rate-limit identifies a store by the name of its class.
 class CountingStore implements ExpressRateLimitStore {
   readonly prefix: string;
   readonly localKeys = false;
@@ -38,7 +38,7 @@ class CountingStore implements ExpressRateLimitStore {
 
   constructor(counters: Counters) {
     this.#counters = counters;
-    this.prefix = `${counters.name}:`;
+    this.prefix = prefixOf(counters.name);
   }
 
   init({ windowMs }: { readonly windowMs: number }): void {
@@ -96,7 +96,7 @@ class CountingStore implements ExpressRateLimitStore {
  * A request that the store cannot count within the `deadline` rejects with a {@link StoreError}: express-rate-limit
  * passes it to the error handler of Express, or lets the request through with its option `passOnStoreError`.
  *
- * @param name Names the limit: a string of at most 1000 characters, the same in all processes, another for each limiter.
+ * @param name Names the limit: a string of at most 1000 characters, the same in all processes, different for each limiter.
  * @throws {TypeError | RangeError} if an argument is invalid.
  *
  * @example

@@ -1,9 +1,9 @@
 /** A store of @fastify/rate-limit. */
 
 import type { Store } from '../store.js';
-import { Counters, type RateLimitStoreOptions } from './counters.js';
+import { Counters, prefixOf, type RateLimitStoreOptions } from './counters.js';
 
-/** How @fastify/rate-limit asks its store. */
+/** How @fastify/rate-limit calls its store. */
 type Ask = (
   key: string | number,
   callback: (error: Error | null, hits?: { current: number; ttl: number }) => void,
@@ -14,9 +14,9 @@ type Ask = (
 /** A store of @fastify/rate-limit. */
 export interface FastifyRateLimitStore {
   readonly incr: Ask;
-  /** As `incr`, without a hit. */
+  /** Reads like `incr`, without counting a hit. */
   readonly read: Ask;
-  /** Called for each route with limits of its own. */
+  /** Called for each route with its own limits. */
   child(options: object): FastifyRateLimitStore;
 }
 
@@ -54,7 +54,7 @@ class CountingStore implements FastifyRateLimitStore {
   }
 
   #count(by: number, ...[key, callback, timeWindow, max]: Parameters<Ask>): void {
-    const counter = `${this.#name}:${key}`;
+    const counter = prefixOf(this.#name) + key;
     const above = Math.max(0, whole(max, 0));
     const window = whole(timeWindow, 1);
     this.#counters.count({ counter, by, window, above, growth: this.#growth }).then(
@@ -73,8 +73,8 @@ class CountingStore implements FastifyRateLimitStore {
  * store on Redis. A request that the store cannot count within the `deadline` fails with a {@link StoreError}, or passes
  * with the plugin's option `skipOnError`.
  *
- * @param name Names the limit: a string of at most 1000 characters, the same in all processes, another for each
- * registration of the plugin.
+ * @param name Names the limit: a string of at most 1000 characters, the same in all processes, different for
+ * each registration of the plugin.
  * @throws {TypeError | RangeError} if an argument is invalid.
  *
  * @example

@@ -1,6 +1,5 @@
 /**
- * The requests of one process, from the call until they start or are given up, and the parts that serve them. `asking.ts`
- * asks the store for them.
+ * The requests of one process, from the call until they start or are cancelled. `asking.ts` sends them to the store.
  */
 
 import { QueueFullError, timedOut } from '../../sync/errors.js';
@@ -9,6 +8,7 @@ import type { WaitOptions } from '../../sync/options.js';
 import { giveUpOn } from '../../sync/wait/give-up.js';
 import { StoreError } from '../errors.js';
 import type { Activity } from '../metrics.js';
+import { LATEST } from '../protocol/rate-log.js';
 import type { BaseStore } from '../store.js';
 import { Asking } from './asking.js';
 import { Decisions } from './decisions.js';
@@ -89,7 +89,7 @@ export class SharedAdmission {
       : undefined;
   }
 
-  /** Returns the promise of a permit. The weight has been checked. Throws if as many requests wait as may. */
+  /** Returns a promise of a permit. The caller has checked the weight. Throws if `maxWaiting` requests wait. */
   acquire(key: string | undefined, weight: Weight, options: WaitOptions): Promise<SharedPermit> {
     const { maxWaiting } = this.#terms;
     if (this.#activity.waiting >= maxWaiting) {
@@ -131,7 +131,7 @@ export class SharedAdmission {
     });
   }
 
-  /** Decides at once; with an error if the store does not. */
+  /** Decides at once; rejects if the store does not decide. */
   async tryStart(
     key: string | undefined,
     weight: Weight,
@@ -169,7 +169,9 @@ export class SharedAdmission {
 
   async penalize(ms: number, key: string | undefined): Promise<void> {
     const isWhole = key === undefined;
-    const done = this.#decisions.penalize(this.#rates.nameOf(key, isWhole), Math.ceil(ms * 1000));
+    // Larger numbers have an exponent in decimal text, which the script does not read.
+    const time = Math.min(Math.ceil(ms * 1000), LATEST);
+    const done = this.#decisions.penalize(this.#rates.nameOf(key, isWhole), time);
     // The store has given moments, and starts ahead, that may be too early now.
     if (isWhole) for (const lane of this.#asking.turns.lanes) this.#startAgain(lane);
     else this.#startAgain(this.#asking.turns.laneOf(key));
@@ -206,7 +208,7 @@ export class SharedAdmission {
     this.fallback.close(reason);
     await this.#decisions.settle();
     await this.slots.close(reason);
-    await this.#decisions.close();
+    await this.#decisions.close(reason);
   }
 
   /** Gives the moments of a lane, and its leases, back, and asks the store for others. */

@@ -1,12 +1,12 @@
 /**
- * Asks the store for the requests whose turn it is, and acts on its answers.
+ * Sends the requests whose turn it is to the store, and acts on the replies.
  *
- * - A start costs one trip. A request that has to wait has its moment, and the time until then costs nothing.
- * - While the first request waits for long, those behind it stay here, so that another key can have its turn and a
- *   request that gives up delays no other.
- * - With a lease, requests of weight 1 start without a trip.
- * - With a concurrency, the claim and the start travel together. A request that waits for concurrency asks for its start
- *   again when it holds its slots; one that the rates hold back for long keeps none.
+ * - A start costs one round trip. The reply has the start time of a request that has to wait, so the wait costs nothing.
+ * - While the first request of a key has a long delay, the later ones are not sent. So another key gets its turn, and a
+ *   cancelled request delays no other.
+ * - With a lease, requests of weight 1 start without a round trip.
+ * - With a concurrency, the claim of the slots and the start are one batch. A request that waits for slots asks for its
+ *   start again when it holds them. A request that the rates delay by more than `AHEAD` releases its slots.
  */
 
 import { timedOut } from '../../sync/errors.js';
@@ -16,7 +16,7 @@ import { AHEAD, type StartResult } from '../protocol/starts.js';
 import type { Decisions, Question, StartTerms } from './decisions.js';
 import type { Fallback } from './fallback.js';
 import type { Gate, Lane } from './lanes.js';
-import { Leases } from './leases.js';
+import { Leases, leaseEnd } from './leases.js';
 import type { SharedRates } from './limits.js';
 import type { WhenUnavailable } from './options.js';
 import { Outcomes } from './outcomes.js';
@@ -49,7 +49,7 @@ export class Asking {
   readonly leases: Leases;
   readonly outcomes: Outcomes;
   readonly undecided: Undecided;
-  /** The requests about which the store is asked. */
+  /** The requests that the store is deciding. */
   readonly asked = new Set<SharedRequest>();
   readonly #label: string;
   readonly #rates: SharedRates;
@@ -101,11 +101,11 @@ export class Asking {
     return taken;
   }
 
-  /** Returns what a request holds, or waits for, of the concurrency; undefined if it needs none. */
+  /** Returns the slots that a request holds or waits for; undefined if it needs none. */
   #slotOf(request: SharedRequest): Slot | undefined {
     const { key, weight, since, expires } = request;
     request.slot ??= this.#slots.enter(key, weight, expires > since, () => {
-      // While the store is asked, its answer decides.
+      // While the store decides, its reply settles this.
       if (request.state !== 'slotted') return;
       if (!this.#isRefusedSlot(request)) this.#ask(request.lane, [request]);
       this.turns.served(request.lane);
@@ -114,7 +114,7 @@ export class Asking {
     return request.slot;
   }
 
-  /** Whether the slots of a request cannot be held; it then has another state. */
+  /** Whether the request cannot get its slots. Then it is no longer `slotted`. */
   #isRefusedSlot(request: SharedRequest): boolean {
     const failure = request.slot?.failure;
     if (failure === undefined) return false;
@@ -125,7 +125,7 @@ export class Asking {
     return true;
   }
 
-  /** Asks the store for requests; for none, only for a lease. */
+  /** Asks the store to start the requests; with an empty list, only for a lease. */
   #ask(lane: Lane, requests: readonly SharedRequest[]): void {
     const [first] = requests;
     const { weight = 1, expires = 0 } = first ?? {};
@@ -142,7 +142,7 @@ export class Asking {
     const make = (): StartTerms => {
       const left = expires - performance.now();
       let within = left === Infinity ? -1 : Math.max(0, Math.ceil(left * 1000));
-      // Of several requests, those that have to wait are asked for one by one.
+      // Of several requests, those that have to wait are sent again one by one.
       if (requests.length > 1) within = 0;
       // Concurrency is not held for long without a start.
       else if (slot !== undefined) within = within < 0 ? AHEAD : Math.min(within, AHEAD);
@@ -171,7 +171,10 @@ export class Asking {
           }
           const [request] = alive;
           if (slot === undefined || request === undefined) {
-            this.#decided(lane, alive, question, result, leases ? sentAt : undefined);
+            // A concurrency may have been set since.
+            const isLease = leases && !this.#rates.isConcurrent;
+            const until = isLease ? leaseEnd(sentAt, leaseTime) : undefined;
+            this.#decided(lane, alive, question, result, until);
           } else {
             this.#decidedWithSlot(request, slot, question, result);
           }
@@ -200,13 +203,13 @@ export class Asking {
     request.lane.asked--;
   }
 
-  /** `leasedAt`: when the store was asked for a lease. */
+  /** `leasedUntil`: when what is left of the starts ends, if it is a lease. */
   #decided(
     lane: Lane,
     requests: readonly SharedRequest[],
     { groups }: Question,
     result: StartResult,
-    leasedAt: number | undefined,
+    leasedUntil: number | undefined,
   ): void {
     const gate = this.turns.gateOf(lane);
     const delay = result.delay / 1000;
@@ -216,13 +219,13 @@ export class Asking {
       if (delay > AHEAD_MS) gate.until = now + delay - AHEAD_MS;
       else gate.admitted();
       const left = result.count - started.length;
-      if (left > 0 && leasedAt !== undefined)
-        this.leases.begin(lane, groups, result.at, left, leasedAt);
+      if (left > 0 && leasedUntil !== undefined)
+        this.leases.begin(lane, groups, result.at, left, leasedUntil);
       else if (left > 0) this.#decisions.giveBack(groups, result.at, left);
       for (const request of started) {
         request.groups = groups;
         request.at = result.at;
-        // A late answer may come before the timer of an earlier request, which goes first.
+        // A late reply may arrive before the timer of an earlier request, which goes first.
         if (delay === 0 && lane.timed.size === 0) this.outcomes.begin(request);
         else this.outcomes.time(request, now + delay);
       }
@@ -272,19 +275,19 @@ export class Asking {
     }
   }
 
-  /** A request is given up while the store is asked about it. */
+  /** Cancels a request that the store is deciding. */
   withdraw(request: SharedRequest): void {
     this.#answered(request);
     request.state = 'over';
     const { question, lane } = request;
-    // The question is not sent if no request waits for the answer; what it has been granted is given back.
+    // If no request waits for the reply, the question is not sent, or its grant is returned.
     if (question !== undefined && --question.askers === 0) {
       this.#decisions.drop(question);
       if (request.weight === 1) lane.isLeasing = false;
     }
   }
 
-  /** Decides about the requests that have waited for as long as the store may take, because it is away. */
+  /** Applies `whenUnavailable` to the requests that have waited for the `deadline` while the store is unreachable. */
   #undecideOld(gate: Gate, error: StoreError): void {
     const now = performance.now();
     if (gate.until > now) return;

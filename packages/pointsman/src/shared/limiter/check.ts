@@ -34,10 +34,10 @@ export interface CheckResult {
   readonly rates: readonly RateState[];
 }
 
-/** Milliseconds until a request may try again that lacks only concurrency: nothing tells when that is free. */
+/** `retryAfter`, in milliseconds, of a request that lacks only concurrency: it is unknown when that will be free. */
 const UNKNOWN = 1_000;
 
-/** Returns what a check says if the store has not decided. */
+/** Returns the result of a check that the store has not decided. */
 export function undecidedResultOf(rates: readonly ReadRate[], allowed: boolean): CheckResult {
   const [{ limit, per, burst = limit }] = rates as readonly [ReadRate];
   const retryAfter = allowed ? 0 : per / limit;

@@ -78,9 +78,9 @@ export class Decisions {
   #stream: StartStream | undefined;
   /** In the order of the questions. */
   readonly #questions = new Set<Question>();
-  /** The operations that the store has not acknowledged; what a question is granted may have to be given back. */
+  /** The operations without a reply. A grant that arrives too late is returned. */
   readonly #pending = new Set<Promise<void>>();
-  #isClosed = false;
+  #closed: { readonly reason: unknown } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: BaseStore, label: string, deadline: number, counter: { batches: number }) {
@@ -118,7 +118,7 @@ export class Decisions {
         this.#fail(question, error);
       },
       lost: () => {
-        // With a session that the store has forgotten, the answer is lost, too.
+        // If the store has forgotten the session, the reply is lost too.
         if (question.isOver || route.closed) answered();
         else route.send(operation);
       },
@@ -153,7 +153,7 @@ export class Decisions {
     this.#tell(() => ({ name: 'correct', groups, at: groups.map(() => 0) }));
   }
 
-  /** Resolves when the store has done it, and rejects if it refuses or has not done it by the deadline. */
+  /** Resolves when the store has done it, and rejects if it refuses or has not done it by the deadline, or on `close`. */
   penalize(limiter: string, time: number): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOver = false;
@@ -168,7 +168,7 @@ export class Decisions {
         operation: () => (isOver ? undefined : { name: 'penalize', limiter, time }),
         done: () => end(),
         failed: end,
-        lost: () => end(this.#late()),
+        lost: () => end(this.#closed === undefined ? this.#late() : this.#closed.reason),
       });
     });
   }
@@ -179,7 +179,7 @@ export class Decisions {
     clearTimeout(this.#timer);
   }
 
-  /** Resolves when what was granted too late is given back, or at the deadline. Nothing is sent after `close`. */
+  /** Resolves when late grants are returned, or at the deadline. Nothing is sent after `close`. */
   async settle(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLate = false;
@@ -196,8 +196,8 @@ export class Decisions {
     clearTimeout(timer);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  async close(reason: unknown): Promise<void> {
+    this.#closed = { reason };
     await this.#stream?.close();
   }
 
@@ -207,7 +207,7 @@ export class Decisions {
   }
 
   #tell(operation: () => Operation | undefined): void {
-    if (this.#isClosed) return;
+    if (this.#closed !== undefined) return;
     const told = this.#begin();
     this.#open().send({
       operation: () => {
@@ -221,7 +221,7 @@ export class Decisions {
     });
   }
 
-  /** Returns how to end an operation. */
+  /** Returns a function that ends the operation. */
   #begin(): () => void {
     let resolve!: () => void;
     const pending = new Promise<void>((resolver) => {

@@ -18,7 +18,7 @@ const INTERVAL = 10_000;
 const MANY = 10 ** 6;
 const attendance = [{ name: 'processes', limit: MANY, per: (INTERVAL - 100) * 1000, burst: 0 }];
 
-/** What a request has taken of the process's part. */
+/** What a request has taken from this process's share of the limits. */
 export interface LocalStart {
   readonly release: () => void;
   settle(actual: Weight): void;
@@ -61,7 +61,7 @@ export class Fallback {
     this.#limiter?.setLimits(this.#limits);
   }
 
-  /** Resolves when a request may start by this process's part of the limits. */
+  /** Resolves when this process's share of the limits admits the request. */
   async start(key: string | undefined, weight: Weight, options: WaitOptions): Promise<LocalStart> {
     const limiter = this.#open();
     const part = this.#partOf(weight);

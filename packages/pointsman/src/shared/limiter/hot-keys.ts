@@ -1,4 +1,4 @@
-/** Tells the keys that are requested often from the others, of which there may be many. */
+/** Detects the keys that are requested often, among any number of keys. */
 
 /** The number of requests within `period` that make a key hot. */
 export const HOT = 3;

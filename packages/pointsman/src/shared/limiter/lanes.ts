@@ -1,21 +1,22 @@
 /**
- * The waiting requests of each key in this process, and what is known of when the store will admit more.
+ * The waiting requests of this process. A lane has those of one key. A gate is shared by the lanes with the same rates, and
+ * records when the store will admit more.
  *
- * Invariant: of a key, the requests go to the store in the order of their calls. One that the store sends back, because
- * an earlier one has to wait for long, goes first again.
+ * Invariant: the requests of a key are sent to the store in the order of their calls. A request that the store sends back,
+ * because an earlier one has a long delay, goes first again.
  */
 
 import type { StartGroup } from '../protocol/starts.js';
 import type { SharedRequest } from './request.js';
 
-/** The most requests of one gate about which the store may be asked at a time, and of one lane in its queue. */
+/** The maximum number of requests of one gate that the store decides at a time, and of one lane in its queue. */
 const MAX_UNDECIDED = 256;
 
-/** What holds requests back that share their rates: those of one key, or of all. */
+/** Limits the requests in flight that share their rates: those of one key, or of all keys. */
 export class Gate {
-  /** Before this, by `performance.now()`, a request would only be sent back. */
+  /** Before this time of `performance.now()`, the store would send requests back. */
   until = 0;
-  /** The number of requests about which the store is asked. */
+  /** The number of requests that the store is deciding. */
   undecided = 0;
   /** Their maximum: few while the store sends requests back. */
   max = MAX_UNDECIDED;

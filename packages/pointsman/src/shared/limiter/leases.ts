@@ -20,6 +20,12 @@ interface Owner {
   _ended(lane: Lane): void;
 }
 
+/**
+ * Returns when a lease ends, by `performance.now()`. By the store's clock it ends no earlier: the store counts from when it
+ * received the question. `time`: that of the question, because the limits may have changed since.
+ */
+export const leaseEnd = (sentAt: number, time: number): number => sentAt + time * 0.99 - 1;
+
 export class Leases {
   /** The number of starts of a lease. */
   readonly size: number;
@@ -55,23 +61,20 @@ export class Leases {
     );
   }
 
-  /** Of other keys, the store would get most of a lease back. */
+  /** For other keys, most of a lease would be returned unused. */
   #isHot(lane: Lane): boolean {
     lane.isHot ??= this.#hot.add(lane.key, this.#rates.leaseTime);
     lane.isHot ||= lane.waiting + lane.asked >= HOT;
     return lane.isHot;
   }
 
-  /** `sentAt`: when the store was asked for it, by `performance.now()`. */
   begin(
     lane: Lane,
     groups: readonly StartGroup[],
     at: readonly number[],
     left: number,
-    sentAt: number,
+    until: number,
   ): void {
-    // By the store's clock it ends no earlier: the store counts from when it received the question.
-    const until = sentAt + this.#rates.leaseTime * 0.99 - 1;
     const end = () => this.#end(lane, lease);
     const timer = setTimeout(end, Math.max(0, until - performance.now()));
     const lease = { left, until, groups, at, timer };
@@ -86,7 +89,7 @@ export class Leases {
         continue;
       }
       lease.left--;
-      // Not a spread of the lease, which takes three times as long as the rest of a start.
+      // No object spread: it takes three times as long as the rest of a start.
       const permit = this.#permits.make({ groups: lease.groups, at: lease.at, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);

@@ -182,6 +182,18 @@ test('a penalty of a key leaves the others alone', async () => {
   expect(await limiter.tryAcquire({ key: 'b' })).toBeDefined();
 });
 
+test('a penalty of any length holds, and fails nothing else of its batch', async () => {
+  const limiter = await limiterOn({ rate: { limit: 9, per: 300 } });
+  const [, , other] = await Promise.all([
+    limiter.penalize(1e19, 'a'),
+    limiter.penalize(Number.MAX_VALUE, 'b'),
+    limiter.tryAcquire({ key: 'c' }),
+  ]);
+  expect(other).toBeDefined();
+  expect(await limiter.tryAcquire({ key: 'a' })).toBeUndefined();
+  expect(await limiter.tryAcquire({ key: 'b' })).toBeUndefined();
+});
+
 test.each([undefined, 'a'])('a penalty ends the lease of its process: key %s', async (key) => {
   const limiter = await limiterOn({ perKey: { rate: { limit: 10_000, per: minute } }, lease: 50 });
   await Promise.all([1, 2, 3].map(() => limiter.acquire({ key: 'a' })));
@@ -197,6 +209,33 @@ test('a penalty of another process ends a lease at the latest when it ends anywa
   await other.penalize(minute);
   await vi.waitUntil(async () => (await leased.tryAcquire()) === undefined, soon);
   expect(await leased.check()).toMatchObject({ allowed: false });
+});
+
+test('a lease that was asked for before the limits changed lasts no longer than asked', async () => {
+  const limiter = await limiterOn({ rate: { limit: 1_000, per: 2_000 }, lease: 50 });
+  for (let i = 0; i < 2; i++) await limiter.acquire();
+  const { batches } = limiter.stats;
+  const asked = limiter.acquire();
+  while (limiter.stats.batches === batches) await Promise.resolve();
+  limiter.setLimits({ rate: { limit: 10_000, per: minute } });
+  await asked;
+  // Longer than 1/128 of the first window.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const before = limiter.stats.batches;
+  await limiter.acquire();
+  expect(limiter.stats.batches).toBeGreaterThan(before);
+});
+
+test('a lease that was asked for before a concurrency was set admits no request past it', async () => {
+  const limiter = await limiterOn({ rate: { limit: 10_000, per: minute }, lease: 50 });
+  for (let i = 0; i < 2; i++) await limiter.acquire();
+  const { batches } = limiter.stats;
+  const asked = limiter.acquire();
+  while (limiter.stats.batches === batches) await Promise.resolve();
+  limiter.setLimits({ concurrency: 1 });
+  await asked;
+  await limiter.acquire();
+  await expect(limiter.acquire({ timeout: 50 })).rejects.toThrow(TimeoutError);
 });
 
 test('changed limits end the lease of the process', async () => {
@@ -301,6 +340,13 @@ describe('ending', () => {
     permit.release();
     permit.release();
     await limiter.drain();
+  });
+
+  test('close rejects a penalty that the store has not acknowledged', async () => {
+    const limiter = await limiterOn({ rate: { limit: 1, per: minute } });
+    const penalty = watch(limiter.penalize(minute));
+    await limiter.close(new Error('over'));
+    await expect(penalty.promise).rejects.toThrow('over');
   });
 
   test('closing the store closes the limiter', async () => {

@@ -112,7 +112,7 @@ export class SharedLimiter extends SharedLifecycle {
     return this.waiting + this.running === 0;
   }
 
-  /** Counters of this process, read at once. */
+  /** A snapshot of this process's counters. */
   get stats(): SharedLimiterStats {
     const { stats, slots } = this.#admission;
     return { ...stats, batches: stats.batches + slots._metrics.batches };
@@ -121,10 +121,10 @@ export class SharedLimiter extends SharedLifecycle {
   /**
    * Waits until the request may start, and resolves to a permit, which the caller releases. FIFO within its key.
    *
-   * `signal` and `timeout`, in milliseconds, end the wait at every moment: in the queue of this process, while the store
-   * decides, in the store's queue for concurrency, and until the start time. The request then keeps nothing: a start or
-   * concurrency that was granted meanwhile is returned. If the store says that the rates take longer than `timeout`,
-   * rejects at once. With `timeout: 0` it starts now or rejects.
+   * `signal` and `timeout`, in milliseconds, end the wait at any time: in the queue of this process, while the store
+   * decides, in the store's queue for concurrency, and until the start time. A start or concurrency that was granted
+   * meanwhile is returned. If the start time is later than `timeout`, rejects at once. With `timeout: 0` the request
+   * starts now or rejects.
    *
    * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close}, with a `QueueFullError` if
    * `maxWaiting` requests wait, with a {@link StoreError} if the store does not decide and `whenUnavailable` is `refuse`,
@@ -154,8 +154,8 @@ export class SharedLimiter extends SharedLifecycle {
   }
 
   /**
-   * Resolves to a permit if the store can start the request at once, otherwise to `undefined`. Does not wait for requests
-   * of this process, but does not take what the store has given to waiting requests. Rejects like {@link acquire}.
+   * Resolves to a permit if the store can start the request at once, otherwise to `undefined`. May overtake requests that
+   * wait in this process, but none to which the store has given a start time. Rejects like {@link acquire}.
    *
    * @example
    * ```ts
@@ -221,10 +221,10 @@ export class SharedLimiter extends SharedLifecycle {
    * refuses. With the weight 0 it uses up nothing: `allowed` says whether a request of weight 1 could start.
    *
    * The limiter needs at least one rate. `allowed` is false while the concurrency has no space for the weight or a request
-   * waits for it, although the rates may have something left; `retryAfter` is then 1000, because nothing tells when it is
-   * free. There is no permit to release, so a check occupies no concurrency, and admitted requests are not counted while
-   * they run: use {@link tryAcquire} to limit them. Times are milliseconds. Rejects like {@link acquire}; nothing cancels
-   * it but {@link close}. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no
+   * waits for it, although the rates may have something left; `retryAfter` is then 1000, because it is unknown when it
+   * will be free. There is no permit to release, so a check occupies no concurrency, and admitted requests are not counted
+   * while they run: use {@link tryAcquire} to limit them. Times are milliseconds. Rejects like {@link acquire}; only
+   * {@link close} cancels it. With `whenUnavailable: 'allow'` or `'share'` an undecided request has `remaining` 0 and no
    * `rates`.
    *
    * @example
@@ -359,7 +359,7 @@ export class SharedLimiter extends SharedLifecycle {
     }
   }
 
-  /** Returns a permit of which a lease has a start. With a concurrency, a start takes a trip anyway. */
+  /** Returns a permit for a leased start. With a concurrency there are no leases: each start takes a round trip anyway. */
   #leased(key: string | undefined, weight: Weight): SharedPermit | undefined {
     return weight === 1 && !this.#rates.isConcurrent ? this.#admission.startLeased(key) : undefined;
   }
@@ -371,7 +371,7 @@ export class SharedLimiter extends SharedLifecycle {
     this.#open();
   }
 
-  /** Applies `whenUnavailable` to a request that does not wait, and that the store has not decided. */
+  /** Applies `whenUnavailable` to a request that must not wait and that the store has not decided. */
   async #tryUndecided(
     error: StoreError,
     key: string | undefined,

@@ -30,8 +30,8 @@ export interface SharedLimiterOptions extends LimiterLimits {
   /**
    * The number of starts that a process takes in advance for a key, an integer from 1 to 1000000: it then starts that many
    * requests of weight 1 without the store. Starts that are not used within 1/128 of the shortest window, at most 1 second,
-   * are returned. For a window below 128 ms, and together with a concurrency, which takes a trip for each request anyway, it
-   * has no effect. The store decides about each request of a key that has had fewer than three requests within about the
+   * are returned. It has no effect with a window below 128 ms or with a concurrency, where each request takes a
+   * round trip anyway. The store decides about each request of a key that has had fewer than three requests within about the
    * time of a lease. Default 1.
    */
   readonly lease?: number | undefined;
@@ -52,7 +52,7 @@ export interface SharedLimiterOptions extends LimiterLimits {
 
 /** Counters since the limiter was created, of this process. */
 export interface SharedLimiterStats extends LimiterStats {
-  /** Requests that the store has not decided in time, or refused because it cannot be used. */
+  /** Requests that the store has not decided in time, or could not decide. */
   readonly undecided: number;
   /** Batches sent to the store, including heartbeats. */
   readonly batches: number;

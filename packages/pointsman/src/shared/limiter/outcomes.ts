@@ -1,7 +1,7 @@
 /**
- * How a request ends: it starts, now or at its moment, or it is rejected.
+ * The outcomes of a request: it starts, now or at its start time, or it is rejected.
  *
- * Invariant: a request that does not start keeps neither a moment nor concurrency.
+ * Invariant: a request that does not start keeps neither a start time nor concurrency.
  */
 
 import type { Activity } from '../metrics.js';
@@ -49,7 +49,7 @@ export class Outcomes {
     request.resolve(Promise.reject(reason));
   }
 
-  /** Starts a request at a moment by `performance.now()`. */
+  /** Starts a request at a time of `performance.now()`. */
   time(request: SharedRequest, moment: number): void {
     const { lane } = request;
     request.state = 'timed';
@@ -57,11 +57,11 @@ export class Outcomes {
     const wait = (): void => {
       const left = moment - performance.now();
       if (left > 0) {
-        // Timers may fire early, and not after more than their maximum.
+        // A timer may fire early, and cannot wait longer than the platform's maximum.
         request.timer = setTimeout(wait, timerDelay(left));
         return;
       }
-      // The moments of earlier requests have come too, although their timers may fire later.
+      // The start times of earlier requests have passed too, although their timers may fire later.
       for (const earlier of lane.timed) {
         clearTimeout(earlier.timer);
         if (earlier.slot === undefined || earlier.slot.isHeld) {
@@ -79,11 +79,14 @@ export class Outcomes {
     wait();
   }
 
-  /** Takes the moment of a request away, and gives it back. */
+  /** Returns the start time of a request to the store. */
   untime(request: SharedRequest): void {
     clearTimeout(request.timer);
     request.lane.timed.delete(request);
     this.#decisions.giveBack(request.groups, request.at);
+    // If the store does not decide again, the request starts without them.
+    request.groups = [];
+    request.at = [];
   }
 
   /** Puts a request back before all later ones of its lane. */

@@ -24,8 +24,8 @@ export interface Start {
 
 /**
  * A request that has started, as {@link SharedLimiter.acquire} grants it. Release it when the work has ended, by
- * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free; what it
- * used of the rates comes back only with time. After {@link SharedLimiter.close} a permit no longer holds concurrency.
+ * `release` or at the end of a `using` block; `drain` and `shutdown` wait for that. Its concurrency is then free. Its start
+ * counts until the window has passed. After {@link SharedLimiter.close} a permit no longer holds concurrency.
  */
 export class SharedPermit {
   readonly #issuer: Issuer;
@@ -44,8 +44,8 @@ export class SharedPermit {
   }
 
   /**
-   * Tells that the work has ended, and frees its concurrency. Never throws; a second call does nothing. It is bound, so it
-   * can be a callback.
+   * Ends the permit and frees its concurrency. Never throws; a second call does nothing. It is bound, so it can be passed
+   * as a callback.
    */
   get release(): () => void {
     return () => this._giveBack();
@@ -66,8 +66,9 @@ export class SharedPermit {
   /**
    * Corrects the weight of this start, for example when a language model has told how many tokens a request took. What
    * was reserved too much comes back at once. What was reserved too little counts from now on, even beyond the limit; the
-   * next requests wait for it. A further call corrects the earlier one, also after the release. Changes only the rates, not
-   * the concurrency. Sent to the store without waiting; after `close` it has no effect.
+   * next requests wait for it. A further call corrects the earlier one, also after the release; but what a call has added
+   * comes back only with time, even if a later one takes it away. Changes only the rates, not the concurrency. Sent to the
+   * store without waiting; after `close` it has no effect.
    *
    * @throws {RangeError | TypeError} unless `actual` is a weight: an integer from 0 on, or a record of them by name.
    */

@@ -47,8 +47,8 @@ export class Polls {
   }
 
   /**
-   * Asks whether a request starts now, or with `look`, whether it could. Without a slot, the store only looks whether one
-   * is free.
+   * Asks the store to start a request now, or with `look`, whether it could start. Without a `slot`, only checks that the
+   * concurrency is free, and holds none.
    */
   ask(key: string | undefined, weight: Weight, look: boolean, slot?: Slot): Promise<Verdict> {
     return new Promise((resolve, reject) => {

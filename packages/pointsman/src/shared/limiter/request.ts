@@ -20,7 +20,7 @@ export interface SharedRequest {
   readonly resolve: (permit: SharedPermit | PromiseLike<never>) => void;
   /**
    * `queued` in its lane; `asked` while the store decides; `slotted` while it waits for concurrency in the store's queue;
-   * `timed` until the moment that the store has given it; `local` while this process decides, because the store does not.
+   * `timed` until its start time; `local` while this process decides, because the store does not.
    */
   state: 'queued' | 'asked' | 'slotted' | 'timed' | 'local' | 'over';
   question: Question | undefined;

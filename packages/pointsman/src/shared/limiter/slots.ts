@@ -1,11 +1,11 @@
 /**
- * The concurrency of a limiter: claims with weights, which a session renews, so that those of a process that has died
- * come back.
+ * The concurrency of a limiter. A slot is the concurrency that one request holds or waits for: one claim in the store for
+ * all keys, one for its key. The session renews claims, so the claims of a dead process expire.
  *
  * Invariants:
- * - A waiting request takes its key's slots before those of all keys, so a key that is full holds no other key back, and
+ * - A waiting request claims the slots of its key before those of all keys. So a full key does not delay other keys, and
  *   no two requests wait for each other.
- * - The start of a request travels behind its last claim, and has no effect unless all of its claims are held.
+ * - The start of a request is sent after its last claim, and has no effect unless all of its claims are held.
  */
 
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
@@ -59,7 +59,7 @@ class SlotClaim {
     return { id: this.#id, key: this.#name };
   }
 
-  /** Beyond doubt: a process that was suspended or cut off may have lost it. */
+  /** Certainly held: a process that was suspended or disconnected may have lost a claim. */
   get isHeld(): boolean {
     return this.#guard?.valid === true;
   }
@@ -117,7 +117,7 @@ export class Slot {
     return this.#next.length === 0 && this.#claims.every(({ state }) => state !== undefined);
   }
 
-  /** Why it cannot be held: it was not free, or the error of the store, or a claim is lost. */
+  /** Why the slots cannot be held: they were not free, the store failed, or a claim is lost. */
   get failure():
     | { readonly error?: unknown; readonly state: 'missed' | 'failed' | 'lost' }
     | undefined {
@@ -128,7 +128,7 @@ export class Slot {
     return undefined;
   }
 
-  /** Gives everything back. */
+  /** Releases all slots. */
   leave(): void {
     this.#isOver = true;
     for (const claim of this.#claims) claim.leave();

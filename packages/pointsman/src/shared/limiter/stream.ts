@@ -17,9 +17,9 @@ import {
 import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
 import type { Route } from './decisions.js';
 
-/** Of several batches, the store applies one while this process encodes and decodes the others. */
+/** The number of batches in flight: the store applies one while this process encodes and decodes the others. */
 const PARTS = 4;
-/** Fewer operations in a batch cost more than that saves. */
+/** A smaller batch costs more than the overlap saves. */
 const MIN_OPERATIONS = 8;
 
 /** The name of the rates from which an operation takes first. */

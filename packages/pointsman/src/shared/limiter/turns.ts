@@ -1,6 +1,6 @@
 /**
- * Whose requests the store is asked about next: those of one key in the order of their calls, while the keys take turns.
- * Requests that the store would only send back stay here.
+ * Chooses the requests to send next: FIFO within a key, and the keys take turns. Requests that the store would send back
+ * stay here.
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
@@ -9,9 +9,9 @@ import { Gate, Lane } from './lanes.js';
 import type { SharedRates } from './limits.js';
 
 interface Owner {
-  /** Starts those of the lane's requests that need no question to the store. */
+  /** Starts the requests of the lane that a lease covers. */
   _serveHere(lane: Lane): void;
-  /** Asks the store for the next requests of a lane, at most as many. */
+  /** Sends the next requests of a lane to the store, at most `most`. */
   _askNext(lane: Lane, most: number): void;
 }
 
@@ -52,7 +52,7 @@ export class Turns {
     return this.#rates.isShared ? this.#gate : lane.gate;
   }
 
-  /** Forgets a lane without requests. */
+  /** Removes a lane without requests. */
   tidy(lane: Lane): void {
     if (!lane.isIdle) return;
     clearTimeout(lane.timer);
@@ -60,7 +60,7 @@ export class Turns {
     this.#lanes.delete(lane.key);
   }
 
-  /** Gives a lane its turn soon. */
+  /** Schedules the turn of a lane. */
   serve(lane: Lane): void {
     this.#turns.add(lane);
     if (this.#isScheduled) return;
@@ -87,7 +87,7 @@ export class Turns {
     for (const lane of this.lanes) clearTimeout(lane.timer);
   }
 
-  /** Asks the store for as many requests as may be admitted, one of each lane in turn. */
+  /** Sends as many requests as may be admitted, one of each lane in turn. */
   #pump(): void {
     const now = performance.now();
     for (const lane of this.#turns) {

@@ -104,6 +104,28 @@ describe('without an answer, the deadline decides', () => {
     expect(limiter.stats).toMatchObject({ started });
   });
 
+  test('allow: a request whose earlier moment was given back gives nothing back again', async () => {
+    const rate = { limit: 10, per: minute };
+    const { proxy, limiter } = await disturbed({ whenUnavailable: 'allow', rate });
+    const other = await limiterOn({ rate });
+    const wait = async () => (await other.check(undefined, { weight: 0 })).retryAfter;
+    await limiter.acquire({ weight: 10 });
+    const request = limiter.acquire({ weight: 10 });
+    await vi.waitUntil(async () => (await wait()) > minute, soon);
+    proxy.holdReplies();
+    // It asks for another moment.
+    const penalty = watch(limiter.penalize(0));
+    const permit = await request;
+    proxy.letGo();
+    await vi.waitUntil(async () => penalty.state !== 'pending' && (await wait()) <= minute, soon);
+    // It has the same moment.
+    watch(other.acquire({ weight: 10 }));
+    await vi.waitUntil(async () => (await wait()) > minute, soon);
+    permit.settle(0);
+    await limiter.check(undefined, { weight: 0 });
+    expect(await wait()).toBeGreaterThan(minute);
+  });
+
   test('share: this process has its part of the limit', async () => {
     const proxy = await scene.proxy();
     const options = { rate: { limit: 10, per: minute }, whenUnavailable: 'share' } as const;

@@ -15,7 +15,7 @@ import type { LockLostError } from '../errors.js';
 import type { Claim, ClaimOwner } from '../session/claims.js';
 import type { Session } from '../session/session.js';
 
-/** Milliseconds after a grant in which its permits are handed on. */
+/** For how many milliseconds after a grant its permits may be handed on. */
 const SLICE = 5;
 
 const areAlike = (one: Acquisition, other: Acquisition): boolean =>
@@ -60,11 +60,14 @@ export class PermitQueue implements Queue, ClaimOwner {
         this.#assign(claim, acquisition);
         return;
       }
+    } else {
+      // A spare claim would be in its way.
+      this.#giveSparesBack();
     }
     this.#request(acquisition);
   }
 
-  /** From now on the permits of a key go back to the store: its limit is lower than what is held, perhaps. */
+  /** From now on, releases the permits of a key to the store: holders may have more than its new limit. */
   stopHandingOn(key: string): void {
     for (const [{ keys }, claim] of this.#claims) if (keys.includes(key)) claim.deadline = 0;
   }
@@ -110,6 +113,8 @@ export class PermitQueue implements Queue, ClaimOwner {
   lost(claim: Claim, error: LockLostError): void {
     if (this.#spare.delete(claim)) return;
     const { acquisition } = claim;
+    // The abort listener of another guard may have ended it.
+    if (this.#claims.get(acquisition) !== claim) return;
     if (acquisition.state === 'held') {
       this.#claims.delete(acquisition);
       acquisition.lose(error);
@@ -166,14 +171,16 @@ export class PermitQueue implements Queue, ClaimOwner {
     return this.session.checkLease() && this.session.lease.lasting ? next : undefined;
   }
 
-  /** Gives a claim back, unless an acquisition takes it over before the event loop runs. */
+  /** Releases a claim, unless an acquisition takes it over before the event loop runs. */
   #makeSpare(claim: Claim): void {
     this.#spare.add(claim);
     if (this.#spare.size > 1) return;
-    setImmediate(() => {
-      for (const spare of this.#spare)
-        void this.session.claims.giveBack(spare, spare.acquisition.keys);
-      this.#spare.clear();
-    });
+    setImmediate(() => this.#giveSparesBack());
+  }
+
+  #giveSparesBack(): void {
+    for (const spare of this.#spare)
+      void this.session.claims.giveBack(spare, spare.acquisition.keys);
+    this.#spare.clear();
   }
 }

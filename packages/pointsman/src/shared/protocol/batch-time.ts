@@ -10,7 +10,7 @@ import { type Clock, emptyState, type State, type World } from './state.js';
 
 export class BatchTime {
   readonly clock: Clock;
-  /** The namespace's time if all that has passed on the server's clock were counted. */
+  /** The namespace's time if all time that has passed on the server's clock counted. */
   latest: number;
   readonly #state: State;
   readonly #batch: Batch;

@@ -2,7 +2,7 @@
  * Counters of fixed windows: how many hits a key has had since its window began. Pure: the caller passes the store's
  * clock. All times are whole milliseconds.
  *
- * Law: a window begins with the first hit after the earlier window has ended, and ends after its span, however many hits
+ * Law: a window begins with the first hit after the end of the previous window. It ends after its span, however many hits
  * follow. Only a request with `growth` moves the end, and only with a hit above its limit.
  *
  * Invariants:
@@ -38,15 +38,15 @@ export interface CountResult {
   readonly left: number;
 }
 
-/** The largest total and the longest window. The text of a state has room for them. */
+/** The largest total and the longest window that fit into the text of a state. */
 const MOST = Number.MAX_SAFE_INTEGER;
-/** The number of counters that each operation looks at, to delete those whose window has ended. */
+/** The number of counters that each operation checks, to delete those whose window has ended. */
 const SWEPT = 2;
 
 /** Returns how long the window still lasts, or 0 or less if it has ended. Exact, as the end of a long window is not. */
 export const leftOf = ({ began, span }: CounterState, now: number): number => span - (now - began);
 
-/** Whether all of a batch is of counters. It then needs no session, and has nothing else. */
+/** Whether a batch is of counters. It then needs no session, and has no other operations. */
 export const isOfCounters = ({ join, operations }: Pick<Batch, 'join' | 'operations'>): boolean =>
   join === 'none' && operations.every(({ name }) => name === 'count' || name === 'forget');
 

@@ -1,5 +1,5 @@
 /**
- * The keys of a namespace during one batch: what holds them, what waits for them, and how a freed key is served.
+ * The keys of a namespace during one batch: their holders, their queues, and how a freed key is granted.
  *
  * Invariants, after each batch:
  * - A key is held by one request alone, or shared by requests whose weights are within its limit; each is of an existing
@@ -268,7 +268,7 @@ export class Keys {
       const { token } = this.holdOf(id, keys[0] as string) as Hold;
       return { name: 'held', grant: { id, token, contended: this.contended(keys), extra } };
     }
-    // A key of the lock was deleted by hand: the rest of the lock is useless.
+    // A key of the lock was deleted by hand, so the lock is lost.
     this.free(id, [...keys.filter(isMine), ...extra]);
     const blockers = this.#blockersOf(keys, share);
     if (!requests.has(id)) {

@@ -1,4 +1,4 @@
-/** Reads text that any client may have written. */
+/** Parses text that any client may have written. */
 
 import { describe } from '../../sync/errors.js';
 

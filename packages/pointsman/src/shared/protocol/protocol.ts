@@ -77,7 +77,7 @@ export type Operation =
   | { readonly name: 'leave'; readonly session: string }
   | { readonly name: 'query' }
   /**
-   * Starts something at the rates of limiters, now or after a delay. If it is sent again, it may count twice. Has no effect
+   * Requests a start from the rates of limiters, now or after a delay. If it is sent again, it may count twice. Has no effect
    * unless the requests `held` hold their keys by now: it is then refused, with the delay that the rates require.
    */
   | ({ readonly name: 'start'; readonly held?: readonly HeldKey[] } & StartRequest)
@@ -90,7 +90,7 @@ export type Operation =
     }
   /** Lets nothing start at a limiter for some microseconds. */
   | { readonly name: 'penalize'; readonly limiter: string; readonly time: number }
-  /** Adds hits to a counter, or reads it. If it is sent again, it may count twice; never send one again that takes back. */
+  /** Adds hits to a counter, or reads it. If sent again, it may count twice; never repeat one that subtracts. */
   | ({ readonly name: 'count' } & CountRequest)
   /** Deletes a counter: the next hit begins a window. */
   | { readonly name: 'forget'; readonly counter: string };

@@ -1,13 +1,13 @@
 /**
- * What has started at one rate of a limiter, and the rules by which it uses the rate up. Times are microseconds.
+ * The log of the starts of one rate of a limiter, and the rules by which they use up the rate. Times are microseconds.
  *
  * Invariants:
- * - Everything in a log counts, also what lies ahead.
+ * - Every entry of a log counts, also one in the future.
  * - A log has at most about 200 entries: entries of one part of the window (a 64th) are one, with the time of the latest.
  *   A limit up to 64 is exact; of a higher one at least 63/64 can be used.
  */
 
-/** A rate as it travels: `per` in whole microseconds. */
+/** A rate in the protocol: `per` in whole microseconds. */
 export interface StartRate {
   readonly name: string;
   readonly limit: number;
@@ -16,7 +16,7 @@ export interface StartRate {
   readonly burst: number;
 }
 
-/** What has started at a rate. */
+/** The starts of a rate. */
 export interface RateLog {
   readonly name: string;
   per: number;
@@ -37,9 +37,9 @@ export interface RateLog {
 
 /** The number of parts of a window. */
 const PARTS = 64;
-/** The longest weight that the text of a state has room for. */
+/** The largest weight that fits into the text of a state. */
 const MAX_WEIGHT = 10 ** 15 - 1;
-/** The latest moment that the text of a state has room for, in the year 2255. Nothing starts as late as that. */
+/** The latest time that fits into the text of a state, in the year 2255. Every start is earlier. */
 export const LATEST = 9e15;
 /** An edge is rounded up by less than this. */
 const ROUNDED = 0.25;
@@ -65,11 +65,11 @@ function takenOf(log: RateLog, rate: StartRate): number {
 export function setTaken(log: RateLog, rate: StartRate, taken: number): void {
   const span = Math.ceil(spanOf(rate, taken) / ROUNDED) * ROUNDED;
   log.edge = Math.min(fullAt(log) + span, LATEST);
-  // A part of a weight must not pass for the rounding of a whole number.
+  // A fraction of a weight must not be taken for the rounding of a whole number.
   if (takenOf(log, rate) < taken) log.edge += 2 * ROUNDED;
 }
 
-/** When nothing in the log counts any more. */
+/** The time from which no entry of the log counts. */
 export function clearAt({ isBucket, edge, per, times }: RateLog): number {
   if (isBucket) return edge;
   const last = times.at(-1) ?? edge;
@@ -124,7 +124,7 @@ export function add(log: RateLog, rate: StartRate, weight: number, at: number): 
   log.total += (weights[i] as number) - before;
 }
 
-/** Gives a weight back that was logged with this time. What is forgotten or merged otherwise stays. */
+/** Returns a weight that was logged with this time. A forgotten entry, or one merged into another time, stays. */
 export function remove(log: RateLog, rate: StartRate, weight: number, at: number): void {
   if (log.isBucket) {
     if (log.times.length === 0 || at < (log.times[0] as number)) return;

@@ -24,7 +24,7 @@ function ratesText(rates: readonly StartRate[]): string {
   return text;
 }
 
-/** Returns the number of a limiter or a counter in the batch, which a new one receives. */
+/** Returns the number of a limiter or counter in the batch; assigns one if it is new. */
 export function numberOf(record: string, records: Map<string, number>): number {
   let number = records.get(record);
   if (number === undefined) {
@@ -34,7 +34,7 @@ export function numberOf(record: string, records: Map<string, number>): number {
   return number;
 }
 
-/** A group whose limiter is new in the batch does not say its number. */
+/** A group omits the number of a limiter that is new in the batch. */
 function groupText({ limiter, rates, weights }: StartGroup, limiters: Map<string, number>): string {
   const number = limiters.get(limiter) ?? '';
   if (number === '') limiters.set(limiter, limiters.size + 1);
@@ -51,8 +51,8 @@ function othersText(groups: readonly StartGroup[], limiters: Map<string, number>
 }
 
 /**
- * The most common start, a single one from one window, as an operation of its own, which the script reads quickly. It does
- * not say the number of its limiter, which is new in the batch, so most operations of a batch are equal.
+ * The most common start, a single one from one window, as an operation of its own, which the script reads quickly. It
+ * omits the number of its limiter, which is new in the batch, so most operations of a batch are equal.
  */
 function quickText(
   { within, count, look, groups }: StartRequest,
@@ -116,10 +116,10 @@ export function recordsOf(operations: readonly Operation[]): Set<string> {
 
 const reply = 'the reply of the server';
 
-/** Of `now`: the delay, what is left, until when it is not whole, and the moment if it is granted. */
+/** The result of `now`: the delay, what is left, when all of it is left again, and the moment if granted. */
 const quickPattern = /^now (\d+) (\d+) (\d+)(?: (\d+))?$/;
 
-/** `<granted> <delay> <count> <next> <index of a group>`, the moments, and what is left of each rate and until when. */
+/** `<granted> <delay> <count> <next> <index of a group>`, the moments, and for each rate what is left and until when. */
 const startPattern =
   /^start ([01]) (-1|\d+) (\d+) (\d+) (\d+) ((?:\d+,)*) ((?:\d+,)*) ((?:\d+,)*)$/;
 

@@ -169,7 +169,7 @@ class View {
     return log;
   }
 
-  /** Keeps the state, without what no longer counts. */
+  /** Stores the state without the entries that no longer count. */
   store(): void {
     const { limiters, limiter, state, time, now } = this;
     for (const log of state.logs) {

@@ -34,7 +34,7 @@ export interface Sender {
   readonly continuity: number;
   /** Whether batches may be sent. If not, the session calls `flush` when they may. */
   ready(): boolean;
-  /** Returns the number of operations in each batch, if all of these should not travel in one. */
+  /** Returns the number of operations in each batch, if these operations should be split. */
   sizeOf?(operations: readonly Operation[]): number;
   /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;

@@ -107,5 +107,5 @@ export class OneShotTimer {
   }
 }
 
-/** What a platform timer can wait of a delay, in milliseconds. */
+/** The part of a delay that a platform timer can wait, in milliseconds. */
 export const timerDelay = (ms: number): number => Math.min(Math.ceil(ms), 2 ** 31 - 1);

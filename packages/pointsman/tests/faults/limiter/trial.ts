@@ -170,7 +170,8 @@ export class LimiterTrial {
     this.count('starts', judged.starts);
     this.count('windows judged', judged.windows);
     if (judged.late > 0) this.count('starts late after a pause', judged.late);
-    if (this.#losses.length > 0) this.count('windows above the limit by a loss', judged.forgotten);
+    if (this.#losses.length > 0)
+      this.count('windows above the limit because of a loss', judged.forgotten);
     const samples: Record<string, number[]> = {};
     const length = this.#workedUntil - this.#workedFrom;
     const waited = Math.max(
@@ -178,7 +179,7 @@ export class LimiterTrial {
         ({ lines }) => new Pauses(lines).between(this.#workedFrom, this.#workedUntil) / length,
       ),
     );
-    if (isUseJudged) samples['share of the time that a process got no turn'] = [waited * 100];
+    if (isUseJudged) samples['% of the time without CPU time'] = [waited * 100];
     for (const { name, rate, used } of isUseJudged ? plans : []) {
       const [first] = rate;
       if (used === undefined || first === undefined) continue;
@@ -193,7 +194,7 @@ export class LimiterTrial {
         if (line.at >= from && line.at < until) sum += line.weight;
       }
       const share = sum / (windows * first.limit);
-      samples[`share of the limit used, ${name}`] = [share * 100];
+      samples[`% of the limit used, ${name}`] = [share * 100];
       if (share < used && waited < busy) {
         this.violation('unused', `${(share * 100).toFixed(1)} % of the limit of ${name} was used`);
       }

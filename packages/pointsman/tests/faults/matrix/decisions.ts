@@ -223,7 +223,7 @@ function rowOf(number: string, name: string, cases: readonly Case[]): Fault {
     number,
     name,
     how: `one after another: ${cases.map(({ name }) => name).join(', ')}`,
-    holds: `acquire, tryAcquire, check and run of limiters with a rate, a lease and a concurrency are decided by the deadline of ${deadline} ms, and are served again afterwards`,
+    holds: `acquire, tryAcquire, check and run settle by the deadline of ${deadline} ms, for limiters with a rate, a lease and a concurrency; after the fault the server decides again`,
     full: { ttl: 1_000, count: 5, trials: ['script', 'pure'] },
     short: { ttl: 1_000, count: 1, trials: ['script'] },
     run: async (terms) => {

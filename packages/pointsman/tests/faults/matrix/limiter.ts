@@ -15,9 +15,9 @@ const processes = 4;
 const none: Fault = {
   number: 'g1',
   name: 'none',
-  how: '4 processes with clocks up to 20 s apart, which also jump, load each limiter beyond its limit',
+  how: '4 processes; clocks jump by up to 10 s',
   holds:
-    'at least 98 % of a limit is used, 97 % with leases, unless the machine lets the processes wait',
+    'at least 98 % of a limit is used, 97 % with leases, unless the processes get too little CPU time',
   full: { ttl: 2_000, count: 30, trials: ['script', 'host'] },
   short: { ttl: 2_000, count: 7, trials: ['script', 'host'] },
   run: (terms) =>
@@ -37,8 +37,8 @@ const none: Fault = {
 const clients: Fault = {
   number: 'g2',
   name: 'process killed or stopped',
-  how: 'of these, one is killed and replaced, or stopped for 0.05 to 2.5 ttl, one after another; on one machine it may be the serving one',
-  holds: 'a dead process takes no more than it had taken ahead',
+  how: 'again and again, one of 4 processes is killed and replaced, or stopped for 0.05 to 2.5 ttl; with the store `host` it may be the serving one',
+  holds: 'a dead process wastes only the starts of its lease',
   full: { ttl: 1_000, count: 40, trials: ['script', 'host', 'host'] },
   short: { ttl: 1_000, count: 4, trials: ['script', 'host'] },
   run: (terms) =>
@@ -117,7 +117,7 @@ const restarted: Fault = {
   name: 'server restarted',
   how: 'kill -9 of the server and a restart with its data (AOF always) and without (one server each)',
   holds:
-    'with its data no window is above its limit; without, what was granted before and what was granted after the restart each keep to it',
+    'with data, no window is above its limit; without, the starts before the restart and those after it each keep the limit',
   full: { ttl: 1_000, count: 12, trials: ['script', 'pure'] },
   short: { ttl: 1_000, count: 1, trials: ['script'] },
   run: async (terms) =>
@@ -167,7 +167,7 @@ const failedOver: Fault = {
   name: 'fail-over',
   how: 'a replica is promoted and the processes reconnect to it: once planned (FAILOVER), once with kill -9 of the primary while the replica lags up to 0.5 ttl behind (one pair of servers each)',
   holds:
-    'planned, no window is above its limit; lagging, what was granted before and what was granted after each keep to it',
+    'planned: no window is above its limit; lagging: the starts before the fail-over and those after it each keep the limit',
   full: { ttl: 1_000, count: 10, trials: ['script', 'pure'] },
   short: { ttl: 1_000, count: 1, trials: ['script'] },
   run: async (terms) =>

@@ -10,8 +10,8 @@ import { Trial } from '../trial.js';
 export const mayhem: Fault = {
   number: '1',
   name: 'any process killed or stopped',
-  how: 'of 4 processes and the server, one is killed and replaced, or stopped for 0.05 to 2.5 ttl, one after another; a server of Redis loses its data',
-  holds: 'nothing beyond that',
+  how: 'again and again, one of 4 processes or the server is killed and replaced, or stopped for 0.05 to 2.5 ttl; a killed Redis server loses its data',
+  holds: '',
   full: { ttl: 300, count: 100, trials: ['script', 'host'] },
   short: { ttl: 500, count: 6, trials: ['script', 'host'] },
   run: (terms) =>

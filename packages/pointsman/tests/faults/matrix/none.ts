@@ -5,7 +5,7 @@ import { Trial } from '../trial.js';
 export const none: Fault = {
   number: '1',
   name: 'none',
-  how: '4 processes with 8 tasks each lock 1 of 1, 3 of 5 and 10 of 19 keys; counted are critical sections',
+  how: '4 processes with 8 tasks each lock 1 of 1, 3 of 5 and 10 of 19 keys',
   holds: 'every process gets its turn',
   full: { ttl: 1_000, count: 100_000, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 600, trials: ['script', 'pure'] },

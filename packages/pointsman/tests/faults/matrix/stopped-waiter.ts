@@ -49,8 +49,8 @@ export const stoppedWaiter: Fault = {
           (hold) => hold.client !== client && hold.entered > from && hold.entered < to,
         );
         const overslept = new Set(others.map(({ keys }) => groupOf(keys)));
-        trial.count('grants overslept', overslept.size);
-        trial.count('grants found in time', groups - overslept.size);
+        trial.count('grants that expired during the stop', overslept.size);
+        trial.count('grants taken up in time', groups - overslept.size);
       }
       return trial.outcome();
     }),
