@@ -103,23 +103,27 @@ fn begin() {
 fn run() {
     let mut printer = Printer::default();
     let mut was_active = true;
+    let mut late = Duration::ZERO;
     loop {
         let Looked {
             is_active,
             period,
             next,
-        } = look(&mut printer);
+        } = look(&mut printer, late);
         IS_ARMED.store(is_active, Relaxed);
         let monitor = lock(&MONITOR);
         if is_active || was_active {
             drop(monitor);
             // A stalled runtime is looked at no earlier, so this is no condition variable.
+            let began = Instant::now();
             thread::sleep(period);
+            late = began.elapsed().saturating_sub(period);
         } else {
             let next = next.map_or(Duration::MAX, |next| next.max(period));
             let is_resting = |_: &mut Monitor| !IS_ARMED.load(Relaxed);
             // The result holds the lock.
             drop(ARMED.wait_timeout_while(monitor, next, is_resting));
+            late = Duration::ZERO;
         }
         was_active = is_active;
     }
@@ -134,8 +138,8 @@ struct Looked {
     next: Option<Duration>,
 }
 
-/// Looks at all runtimes.
-fn look(printer: &mut Printer) -> Looked {
+/// Looks at all runtimes, `late` after the time at which this look was due.
+fn look(printer: &mut Printer, late: Duration) -> Looked {
     let runtimes: Vec<_> = lock(&MONITOR)
         .runtimes
         .iter()
@@ -148,7 +152,7 @@ fn look(printer: &mut Printer) -> Looked {
         let Some(shared) = shared.upgrade() else {
             continue;
         };
-        let seen = lock(&watch).look(&shared, now);
+        let seen = lock(&watch).look(&shared, now, late);
         is_active |= seen.is_active;
         next = [next, seen.next].into_iter().flatten().min();
         period = period.min(shared.stall_threshold() / 4);

@@ -65,8 +65,14 @@ impl Watch {
         }
     }
 
-    pub(super) fn look(&mut self, shared: &Shared, now: Instant) -> Seen {
+    /// The time by which the look is late counts for no stall: the process may have been stopped, or other processes may
+    /// have had the cores.
+    pub(super) fn look(&mut self, shared: &Shared, now: Instant, late: Duration) -> Seen {
         let threshold = shared.stall_threshold();
+        let others = [&mut self.pool, &mut self.timer, &mut self.attended];
+        for progress in self.workers.iter_mut().chain(others) {
+            progress.since = (progress.since + late).min(now);
+        }
         let mut seen = Seen {
             stalls: Vec::new(),
             is_active: false,
