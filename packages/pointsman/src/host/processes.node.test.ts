@@ -194,6 +194,19 @@ test('many processes come and go', async () => {
   expect(await next.lock('k')).toBeGreaterThan(Math.max(...tokens));
 });
 
+test('the starts of eight processes together are as many as one limiter admits', async () => {
+  const directory = temporaryFolder();
+  const processes = await Promise.all(
+    Array.from({ length: 8 }, () => Process.start({ directory, ttl: 5_000 })),
+  );
+  // The window is longer than the test.
+  const options = { rate: { limit: 100, per: 3_600_000 }, deadline: 60_000 };
+  const started = await Promise.all(
+    processes.map((process) => process.call('starts', options, 30) as Promise<number>),
+  );
+  expect(started.reduce((sum, count) => sum + count)).toBe(100);
+});
+
 test('the journal stays short after any number of sections', async () => {
   const directory = temporaryFolder();
   const process = await Process.start({ directory, ttl: 5_000 });

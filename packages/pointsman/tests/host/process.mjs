@@ -1,6 +1,6 @@
-/** A process that uses a mutex on the store of one machine, as its parent tells it. */
+/** A process that uses a mutex and limiters on the store of one machine, as its parent tells it. */
 import { host } from 'pointsman/host';
-import { SharedMutex } from 'pointsman/shared';
+import { SharedLimiter, SharedMutex } from 'pointsman/shared';
 
 const { namespace, mode, ...options } = JSON.parse(process.argv[2]);
 const store = host(namespace, options);
@@ -23,6 +23,12 @@ const calls = {
       await mutex.run(keys, () => {});
     }
     return sections;
+  },
+  /** Requests that many starts of a limiter at once. Returns how many started. */
+  async starts(options, requests) {
+    const limiter = new SharedLimiter(store, 'api', options);
+    const tries = Array.from({ length: requests }, () => limiter.tryAcquire());
+    return (await Promise.all(tries)).filter((permit) => permit !== undefined).length;
   },
   block(milliseconds) {
     setTimeout(() => {
