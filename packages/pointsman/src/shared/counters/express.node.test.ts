@@ -22,7 +22,7 @@ async function serve(...limits: Partial<Options>[]) {
   const logger = { error: vi.fn(), warn: vi.fn() };
   const app = express();
   const limiters = limits.map((options) => {
-    const keyGenerator = (request: express.Request) => request.get('x-api-key') ?? 'nobody';
+    const keyGenerator = (request: express.Request) => request.get('x-api-key') ?? 'anonymous';
     return rateLimit({ windowMs: minute, keyGenerator, logger, ...options });
   });
   for (const limiter of limiters) app.use(limiter);
