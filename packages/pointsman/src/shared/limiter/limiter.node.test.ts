@@ -310,6 +310,19 @@ describe('a lease', () => {
   });
 });
 
+test('a request keeps its start time when a store that forgot it starts a later one at once', async () => {
+  const per = 500;
+  const limiter = await limiterOn({ rate: { limit: 1, per } });
+  const begun = performance.now();
+  await limiter.acquire();
+  const timed = limiter.acquire().then(() => performance.now());
+  await vi.waitFor(async () => expect((await limiter.check()).retryAfter).toBeGreaterThan(per));
+  await scene.server.command('FLUSHALL');
+  // Sent shortly before the start time of the other request, and granted at once.
+  await limiter.acquire();
+  expect((await timed) - begun).toBeGreaterThanOrEqual(per);
+});
+
 describe('ending', () => {
   test('close rejects what waits, gives its moments back, and refuses', async () => {
     const rate = { limit: 1, per: minute };
