@@ -12,6 +12,7 @@ use crate::task::activity::{WaitKind, WaitNote};
 use crate::task::arena::FoundTasks;
 use crate::task::clock;
 use crate::task::inspect::{Progress, TaskFacts};
+use crate::task::origin::OriginParts;
 
 /// One reading of all tasks.
 pub(super) struct Reading {
@@ -23,7 +24,11 @@ pub(super) struct Reading {
 impl Reading {
     fn take(shared: &Shared) -> Self {
         let found = shared.find_tasks();
-        let mut facts: Vec<_> = found.facts().collect();
+        let is_shown = |facts: &TaskFacts| {
+            let origin = facts.origin.as_ref();
+            !origin.is_some_and(OriginParts::is_of_runtime)
+        };
+        let mut facts: Vec<_> = found.facts().filter(is_shown).collect();
         // Frees the tasks that have ended meanwhile.
         drop(found);
         facts.sort_by_key(|facts| facts.id);
