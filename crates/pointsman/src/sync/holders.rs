@@ -26,8 +26,9 @@ pub(crate) struct LockHolder {
     pub(crate) number: u32,
     /// By the coarse clock.
     pub(crate) since: u32,
-    /// It was granted to a future that has not been polled since.
-    pub(crate) is_unclaimed: bool,
+    /// It was granted to a future that has not been polled since. The number of polls of the task at that time, modulo
+    /// 2^31.
+    pub(crate) granted_at: Option<u32>,
 }
 
 /// Returns the holder of the lock that a task has noted as what it waits for.
@@ -64,10 +65,14 @@ mod implementation {
     /// How often a request that has to wait looks whether the owner has recorded itself.
     const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 100 };
 
+    /// Above it is the number of the task's polls, if the permits were not claimed.
+    const POLLS_SHIFT: u32 = 33;
+    const OWNER: u64 = (1 << POLLS_SHIFT) - 1;
+
     /// The holder that a lock records.
     #[derive(Debug)]
     pub(in crate::sync) struct HolderRecord {
-        /// The low half of the id of the task with [`UNCLAIMED`], or one of the values above.
+        /// The low half of the id of the task with [`UNCLAIMED`] and its polls, or one of the values above.
         owner: AtomicU64,
         since: AtomicU32,
         /// The kind in the upper bits, and the number of permits that make their owner the only one. With 0, no
@@ -152,9 +157,12 @@ mod implementation {
                 self.shared();
                 return;
             }
-            let task = waker.and_then(waker::task_id).map_or(OUTSIDE, number_of);
+            let (task, polls) = match waker.and_then(waker::task_and_polls) {
+                Some((id, polls)) => (number_of(id), u64::from(polls) << POLLS_SHIFT),
+                None => (OUTSIDE, 0),
+            };
             self.since.store(clock::now(), Relaxed);
-            self.owner.store(UNCLAIMED | task, Relaxed);
+            self.owner.store(UNCLAIMED | task | polls, Relaxed);
             self.publish();
         }
 
@@ -198,16 +206,17 @@ mod implementation {
             let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
             let mut owner = self.owner.load(Relaxed);
             // A lock that is always waited for: its holder has published this.
-            if entry.word.load(Relaxed) == tag | owner
+            if entry.word.load(Relaxed) == tag | owner & OWNER
                 && entry.since.load(Relaxed) == self.since.load(Relaxed)
             {
                 return;
             }
             loop {
                 entry.since.store(self.since.load(Relaxed), Relaxed);
+                entry.polls.store((owner >> POLLS_SHIFT) as u32, Relaxed);
                 // ORDERING: AcqRel: if this replaces the entry of a later owner, the load below sees the record
                 // of that owner, which it has written before.
-                entry.word.swap(tag | owner, AcqRel);
+                entry.word.swap(tag | owner & OWNER, AcqRel);
                 let now = self.owner.load(Relaxed);
                 if now == owner {
                     return;
@@ -225,6 +234,7 @@ mod implementation {
         /// Bits 0 to 32: the owner; 33 to 63: the tag of the lock.
         word: AtomicU64,
         since: AtomicU32,
+        polls: AtomicU32,
     }
 
     /// A power of two. Of 64 locks with waiters, one is likely to lose its entry.
@@ -235,6 +245,7 @@ mod implementation {
         Entry {
             word: AtomicU64::new(0),
             since: AtomicU32::new(0),
+            polls: AtomicU32::new(0),
         }
     }; ENTRIES];
 
@@ -257,7 +268,7 @@ mod implementation {
         Some(LockHolder {
             number: if owner == OUTSIDE { 0 } else { owner as u32 },
             since: entry.since.load(Relaxed),
-            is_unclaimed: word & UNCLAIMED != 0,
+            granted_at: (word & UNCLAIMED != 0).then(|| entry.polls.load(Relaxed)),
         })
     }
 }

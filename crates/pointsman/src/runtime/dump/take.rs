@@ -156,7 +156,7 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
         since: clock::since(holder.since),
-        is_unclaimed: holder.is_unclaimed,
+        is_unclaimed: holder.granted_at.is_some(),
     });
     Wait {
         kind: note.kind,
