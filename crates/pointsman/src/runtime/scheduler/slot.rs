@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
@@ -17,7 +17,7 @@ use super::super::histogram::Histogram;
 use super::Shared;
 use super::policy::Pace;
 use super::queue::Queue;
-use crate::loom::sync::atomic::AtomicUsize;
+use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::task::arena::Arena;
 use crate::task::raw::{Header, RawTask};
 
