@@ -3,12 +3,14 @@
 #![cfg(all(feature = "diagnostics", feature = "test-util", not(miri)))]
 
 mod blocking_functions;
+mod forgotten_permits;
 mod idle_runtimes;
 mod joins_in_a_tree;
 mod local_set;
 mod locks_held_for_long;
 mod locks_with_timeouts;
 mod long_polls;
+mod moved_guards;
 mod paused_clock;
 mod permits_claimed_later;
 mod select_in_a_loop;
@@ -47,12 +49,14 @@ macro_rules! programs {
 
 programs! {
     blocking_functions
+    forgotten_permits
     idle_runtimes
     joins_in_a_tree
     local_set
     locks_held_for_long
     locks_with_timeouts
     long_polls
+    moved_guards
     paused_clock
     permits_claimed_later
     select_in_a_loop

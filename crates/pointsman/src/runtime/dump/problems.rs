@@ -16,8 +16,8 @@ use crate::task::inspect::{Progress, TaskFacts};
 pub enum Problem {
     /// Each of these tasks waits for the next, and the last for the first.
     ///
-    /// This is true as long as locks are released by the tasks that acquired them: a guard that was sent to another task
-    /// counts as held by the first.
+    /// Locks that were acquired by methods such as `lock_owned` are no part of it, since the guard may have been sent to
+    /// another task. One that borrows a lock of a `static` counts as held by the task that acquired it.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task, and the task does not poll that future but waits for something that in
     /// the end waits for the lock. Known as futurelock.
@@ -71,14 +71,15 @@ fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
     let (number, granted_at) = match wait.kind {
         WaitKind::Join => (wait.identity, None),
         kind => {
-            let holder = holders::of(kind, wait.identity)?;
+            let holder = holders::of(kind, wait.identity);
+            let holder = holder.filter(|holder| !holder.may_have_moved)?;
             (holder.number, holder.granted_at)
         }
     };
     let to = reading.position(number)?;
     // Until its task is polled, the future that was granted the lock is on its way.
     let polls = reading.facts[to].activity.polls;
-    if granted_at.is_some_and(|granted_at| (granted_at ^ polls) << 1 == 0) {
+    if granted_at.is_some_and(|granted_at| (granted_at ^ polls) << 2 == 0) {
         return None;
     }
     let is_unclaimed = granted_at.is_some();
