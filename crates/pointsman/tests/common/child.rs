@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 /// Runs the program in a child, in which this function is called again by the test of this name, and returns `None`. A
-/// child that has printed the report of a stall is stopped, as it is stuck.
+/// child that has printed the line of a stall is stopped, as it is stuck.
 pub(crate) fn run(test: &str, program: fn()) -> Option<Run> {
     if env::var_os(CHILD).is_some() {
         program();
@@ -37,6 +37,7 @@ pub(crate) fn run(test: &str, program: fn()) -> Option<Run> {
         printed += "\n";
         if line.starts_with("pointsman: stall: ") {
             child.kill().unwrap();
+            break;
         }
     }
     let is_success = child.wait().unwrap().success();

@@ -151,12 +151,14 @@ impl Slot {
     #[inline]
     fn set_current(&self, task: *const Header) {
         if cfg!(feature = "diagnostics") {
-            self.current.store(task.cast_mut(), Relaxed);
+            // ORDERING: Release pairs with the Acquire of `current`: a thread that sees a later task sees its steps.
+            self.current.store(task.cast_mut(), Release);
         }
     }
 
     pub(super) fn current(&self) -> Current {
-        match self.current.load(Relaxed).cast_const() {
+        // ORDERING: see `set_current`.
+        match self.current.load(Acquire).cast_const() {
             BLOCK_ON => Current::BlockOn,
             task if task.is_null() => Current::Nothing,
             task => Current::Task(task.addr()),
