@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use self::monitor::{arm, forget, register};
+pub(super) use self::monitor::{arm, forget, is_armed, register};
 use super::dump::Task;
 
 /// The default of [`Builder::stall_threshold`](super::Builder::stall_threshold).

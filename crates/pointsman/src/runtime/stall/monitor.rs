@@ -81,13 +81,20 @@ pub(in crate::runtime) fn forget(id: u64) {
 /// Called when a runtime begins to work, after it has become visible that it does.
 #[inline]
 pub(in crate::runtime) fn arm() {
-    if !IS_ARMED.load(Relaxed) {
+    if !is_armed() {
         begin();
     }
 }
 
+/// Whether the monitor looks again soon, which also sets the clock of dumps.
+#[inline]
+pub(in crate::runtime) fn is_armed() -> bool {
+    IS_ARMED.load(Relaxed)
+}
+
 #[cold]
 fn begin() {
+    clock::refresh(Instant::now());
     let mut monitor = lock(&MONITOR);
     IS_ARMED.store(true, Relaxed);
     if monitor.is_started {
