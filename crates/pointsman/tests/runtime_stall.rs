@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::must_end;
-use pointsman::runtime::{Builder, Runtime, StallKind};
-use pointsman::task::{self, yield_now};
+use pointsman::runtime::{Builder, LocalOptions, Runtime, StallKind};
+use pointsman::task::{self, LocalSet, yield_now};
 use pointsman::time::sleep;
 
 const THRESHOLD: Duration = Duration::from_millis(30);
@@ -124,6 +124,46 @@ fn a_block_on_future_that_does_not_return_is_reported() {
             text,
             "stall: the future of block_on has not returned from a poll for T ms, worker 0"
         );
+    });
+}
+
+#[test]
+fn a_task_of_a_local_set_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        let local = LocalSet::new();
+        let texts = local.block_on(&runtime, async move {
+            let (first, reported) = task::spawn_local(async move {
+                let text = reported.recv().unwrap().1;
+                (text, reported)
+            })
+            .await
+            .unwrap();
+            // The next poll is reported too, although the worker is in the same poll of its own.
+            let second = task::spawn_local(async move { reported.recv().unwrap().1 });
+            [first, second.await.unwrap()]
+        });
+        let expected = "stall: task # (here) has not returned from a poll for T ms, worker 0";
+        assert_eq!(texts, [expected; 2]);
+    });
+}
+
+#[test]
+fn a_task_of_a_local_runtime_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (report, reported) = channel();
+        let runtime = Builder::new_current_thread()
+            .stall_threshold(THRESHOLD)
+            .on_stall(move |stall| {
+                report
+                    .send((stall.kind(), stall.task().unwrap().id()))
+                    .unwrap()
+            })
+            .build_local(LocalOptions::default())
+            .unwrap();
+        let task = runtime.spawn_local(async move { reported.recv().unwrap() });
+        let id = task.id();
+        assert_eq!(runtime.block_on(task).unwrap(), (StallKind::Task, id));
     });
 }
 

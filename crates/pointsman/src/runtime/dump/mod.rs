@@ -131,8 +131,8 @@ pub struct Holder {
 }
 
 impl Dump {
-    /// Returns the tasks that were not complete, including blocking functions. The tasks of a
-    /// [`LocalSet`](crate::task::LocalSet) are not among them.
+    /// Returns the tasks that were not complete, including blocking functions, and the tasks of each
+    /// [`LocalSet`](crate::task::LocalSet) that the runtime has run or that was created in it.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

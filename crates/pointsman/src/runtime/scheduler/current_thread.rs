@@ -63,6 +63,11 @@ impl OnlySlotLock {
         lock(&self.0).thread.map(|(_, id)| id)
     }
 
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn thread_number(&self) -> Option<usize> {
+        lock(&self.0).thread.map(|(number, _)| number)
+    }
+
     pub(super) fn is_taken(&self) -> bool {
         lock(&self.0).is_taken
     }

@@ -57,6 +57,11 @@ impl Shared {
         self.slots[worker].current()
     }
 
+    /// The number of the thread that has run a current-thread runtime last.
+    pub(in crate::runtime) fn only_thread(&self) -> Option<usize> {
+        self.only_slot.thread_number()
+    }
+
     pub(in crate::runtime) fn queued_at(&self, worker: usize) -> usize {
         self.slots[worker].queued()
     }
