@@ -117,6 +117,8 @@ impl Shared {
         if self.is_shut_down() || !self.only_slot.try_take() {
             return None;
         }
+        #[cfg(feature = "stall-backtrace")]
+        self.slots[0].set_os_thread();
         self.idle.inc_awake();
         Some(OnlySlot {
             shared: self,

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::scheduler::{Current, Shared};
 use super::super::task::local_set::list;
+use super::stack::Stack;
 use super::{Stall, StallKind};
 use crate::runtime::dump::StuckTask;
 use crate::task::id::Id;
@@ -104,6 +105,7 @@ impl Watch {
             }
             let Some(lasted) = lasted else { continue };
             let (kind, stuck) = current(shared, index);
+            let stack = Stack::of(shared.os_thread(index));
             let task = stuck.as_ref().map(|stuck| {
                 stuck.note_poll(lasted);
                 stuck.describe()
@@ -116,6 +118,7 @@ impl Watch {
                     worker: Some(index),
                     task,
                     waiting: shared.queued_at(index),
+                    stack,
                     ..stall(kind, shared, lasted)
                 });
             }
@@ -180,6 +183,7 @@ fn stall(kind: StallKind, shared: &Shared, duration: Duration) -> Stall {
         worker: None,
         task: None,
         waiting: 0,
+        stack: Stack::default(),
     }
 }
 

@@ -115,7 +115,7 @@ mod implementation {
     pub(in crate::runtime) fn running_task(runtime: Id, thread: usize) -> Option<usize> {
         let sets = sets_of(runtime);
         let of_thread = sets.iter().filter(|set| set.owner == thread);
-        of_thread.filter_map(|set| set.listing.running()).last()
+        of_thread.rev().find_map(|set| set.listing.running())
     }
 }
 
