@@ -452,17 +452,12 @@ mod stacks {
         alone(|| {
             let stack = stack_of(outer);
             assert_order(&stack, &["wait", "inner", "outer"]);
-            let inner = stack
-                .iter()
-                .find(|frame| frame.to_string().contains("::inner ("));
-            assert_eq!(
-                inner.unwrap().file().unwrap().file_name(),
-                Some("runtime_stall.rs".as_ref())
-            );
+            let is_here = |frame: &&StackFrame| frame.function().unwrap().ends_with("inner");
+            let file = stack.iter().find(is_here).unwrap().file().unwrap();
+            assert!(file.ends_with("tests/runtime_stall.rs"));
             // What runs each task is left out.
-            let last = stack.last().unwrap().function().unwrap();
             assert!(
-                last.contains("a_stall_has_the_stack") || last.contains("stack_of"),
+                !format!("{stack:?}").contains("pointsman::task"),
                 "{stack:#?}"
             );
         });

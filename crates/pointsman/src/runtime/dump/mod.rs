@@ -6,6 +6,8 @@
 //! Cost: a lock per arena and a reference count per task. 100,000 tasks take less than 50 ms.
 
 mod problems;
+#[cfg(all(unix, feature = "signal"))]
+pub(super) mod signal;
 mod take;
 mod text;
 
