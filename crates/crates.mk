@@ -3,7 +3,7 @@
 rust: ## run the Rust tests and the loom models
 	cargo test --workspace --all-features --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --features net --release --quiet --target-dir target/loom loom_tests::
+	  cargo test --package pointsman --lib --features net,diagnostics --release --quiet --target-dir target/loom loom_tests::
 
 # The 32-bit target of the tests: one that needs no system library.
 NARROW := i686-unknown-linux-musl
