@@ -3,19 +3,19 @@
 rust: ## run the Rust tests and the loom models
 	cargo test --workspace --all-features --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --features net --release --quiet --target-dir target/loom loom_tests::
+	  cargo test --package pointsman --lib --features net,diagnostics --release --quiet --target-dir target/loom loom_tests::
 
 # The 32-bit target of the tests: one that needs no system library.
 NARROW := i686-unknown-linux-musl
 
-# Without `diagnostics`, with which the other tests run: programs have the layout of tasks and locks that is tested here.
+# Without `diagnostics`, with which the other tests run: here the other layout of tasks and locks is tested.
 rust-32: ## run the Rust tests for 32 bits
 	rustup target add $(NARROW)
 ifeq ($(shell uname -sm),Linux x86_64)
-	cargo test --package pointsman --lib --tests --features full,test-util --quiet --target $(NARROW)
+	cargo test --package pointsman --lib --tests --no-default-features --features full,test-util --quiet --target $(NARROW)
 else
 	@echo "They run only on Linux on x86-64: compiling them."
-	cargo check --package pointsman --lib --tests --features full,test-util --target $(NARROW)
+	cargo check --package pointsman --lib --tests --no-default-features --features full,test-util --target $(NARROW)
 endif
 
 rust-oldest: ## test the crates and the guides' examples with the oldest supported Rust

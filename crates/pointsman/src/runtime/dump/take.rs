@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use super::super::handle::Handle;
 use super::super::scheduler::Shared;
+use super::super::task::local_set::list;
 use super::problems;
 use super::{Dump, Holder, State, Task, Tasks, Trace, Wait};
 use crate::sync::holders;
 use crate::task::activity::{WaitKind, WaitNote};
 use crate::task::arena::FoundTasks;
 use crate::task::clock;
+use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
 use crate::task::origin::OriginParts;
 
@@ -23,7 +25,7 @@ pub(super) struct Reading {
 
 impl Reading {
     fn take(shared: &Shared) -> Self {
-        let found = shared.find_tasks();
+        let found = find_tasks(shared);
         let is_shown = |facts: &TaskFacts| {
             let origin = facts.origin.as_ref();
             !origin.is_some_and(OriginParts::is_of_runtime)
@@ -47,6 +49,13 @@ impl Reading {
     fn find(&self, number: u32) -> Option<&TaskFacts> {
         self.position(number).map(|at| &self.facts[at])
     }
+}
+
+/// Finds the tasks of the runtime and of its local sets.
+fn find_tasks(shared: &Shared) -> FoundTasks {
+    let mut found = shared.find_tasks();
+    list::find_tasks(shared.id, &mut found);
+    found
 }
 
 impl Handle {
@@ -80,7 +89,8 @@ impl Handle {
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
-        let running = shared.running_tasks();
+        let mut running = shared.running_tasks();
+        running.extend(list::running_tasks(shared.id));
         let task = |facts: &TaskFacts| Task {
             trace: trace(facts, &reading, running.contains(&facts.address)),
         };
@@ -102,7 +112,7 @@ pub(in crate::runtime) struct StuckTask {
 impl StuckTask {
     /// Finds the task that has this address and runs.
     pub(in crate::runtime) fn find(shared: &Shared, address: usize) -> Option<Self> {
-        let mut found = shared.find_tasks();
+        let mut found = find_tasks(shared);
         found.retain(address);
         let facts: Vec<_> = found.facts().collect();
         let is_running = |facts: &TaskFacts| facts.progress == Progress::RunningOrYielded;
@@ -111,6 +121,12 @@ impl StuckTask {
             facts,
         };
         (reading.facts.first().is_some_and(is_running)).then_some(Self { found, reading })
+    }
+
+    /// The task's id and how often it had been polled, which together tell its polls apart.
+    pub(in crate::runtime) fn poll(&self) -> (Id, u32) {
+        let facts = &self.reading.facts[0];
+        (facts.id, facts.activity.polls)
     }
 
     pub(in crate::runtime) fn note_poll(&self, lasted: Duration) {
