@@ -14,6 +14,7 @@ use crate::task::arena::FoundTasks;
 use crate::task::clock;
 use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
+use crate::task::origin::OriginParts;
 
 /// One reading of all tasks.
 pub(super) struct Reading {
@@ -25,7 +26,11 @@ pub(super) struct Reading {
 impl Reading {
     fn take(shared: &Shared) -> Self {
         let found = find_tasks(shared);
-        let mut facts: Vec<_> = found.facts().collect();
+        let is_shown = |facts: &TaskFacts| {
+            let origin = facts.origin.as_ref();
+            !origin.is_some_and(OriginParts::is_of_runtime)
+        };
+        let mut facts: Vec<_> = found.facts().filter(is_shown).collect();
         // Frees the tasks that have ended meanwhile.
         drop(found);
         facts.sort_by_key(|facts| facts.id);
@@ -167,7 +172,7 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
         since: clock::since(holder.since),
-        is_unclaimed: holder.is_unclaimed,
+        is_unclaimed: holder.granted_at.is_some(),
     });
     Wait {
         kind: note.kind,

@@ -43,9 +43,9 @@ pub(super) struct Watch {
     /// The poll of a local set's task that was seen in the poll of the worker: the task's id, and how often it was polled.
     of_set: Option<(Id, u32)>,
     pool: Progress,
-    /// Counts the looks at which no timer was late.
+    /// Whether a timer was late.
     timer: Progress,
-    /// Counts the looks at which a thread ran the runtime.
+    /// Whether the runtime had work and no thread ran it.
     attended: Progress,
 }
 
@@ -135,7 +135,8 @@ impl Watch {
                 });
             }
         } else {
-            *pool = Progress::new(blocking.taken(), now);
+            // Of no later look: before this, the pool may not have been looked at for long.
+            *pool = Progress::new(blocking.taken().wrapping_sub(1), now);
         }
         let is_attended = shared.is_attended();
         // A stalled worker is the cause; it has been reported.
@@ -160,7 +161,7 @@ impl Watch {
     }
 }
 
-/// Reports a condition that has held at all looks for longer than the threshold.
+/// Reports a condition that has held at all looks for longer than the threshold, since the first of them.
 fn check(
     progress: &mut Progress,
     holds: bool,
@@ -168,8 +169,8 @@ fn check(
     threshold: Duration,
     report: impl FnOnce(Duration),
 ) {
-    let number = progress.number.wrapping_add(usize::from(!holds));
-    if let Some(lasted) = progress.look(number, now, threshold) {
+    let lasted = progress.look(usize::from(holds), now, threshold);
+    if let Some(lasted) = lasted.filter(|_| holds) {
         progress.is_reported = true;
         report(lasted);
     }
