@@ -76,8 +76,9 @@ impl Handle {
             suspects.retain(|problem| again.contains(problem));
         }
         let running = shared.running_tasks();
+        let worker = |facts: &TaskFacts| running.iter().position(|&at| at == Some(facts.address));
         let task = |facts: &TaskFacts| Task {
-            trace: trace(facts, &reading, running.contains(&facts.address)),
+            trace: trace(facts, &reading, worker(facts)),
         };
         Dump {
             tasks: Tasks {
@@ -112,16 +113,17 @@ impl StuckTask {
         self.found.note_poll(lasted);
     }
 
-    pub(in crate::runtime) fn describe(&self) -> Task {
+    pub(in crate::runtime) fn describe(&self, worker: usize) -> Task {
         Task {
-            trace: trace(&self.reading.facts[0], &self.reading, true),
+            trace: trace(&self.reading.facts[0], &self.reading, Some(worker)),
         }
     }
 }
 
-fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
+/// `worker` polls the task, or has polled it last.
+fn trace(facts: &TaskFacts, reading: &Reading, worker: Option<usize>) -> Trace {
     let state = match facts.progress {
-        Progress::RunningOrYielded if facts.is_job || is_running => State::Running,
+        Progress::RunningOrYielded if facts.is_job || worker.is_some() => State::Running,
         Progress::RunningOrYielded | Progress::Queued => State::Queued,
         Progress::Waiting => State::Waiting,
     };
@@ -136,6 +138,7 @@ fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
             .and_then(|origin| reading.find(origin.parent))
             .map(|spawner| spawner.id),
         state,
+        worker: worker.filter(|_| state == State::Running),
         is_blocking: facts.is_job,
         polls: facts.activity.polls,
         longest_poll: facts.activity.longest_poll,

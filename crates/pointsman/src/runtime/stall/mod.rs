@@ -14,6 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(all(unix, feature = "net"))]
+pub(super) use self::monitor::polls_since;
 pub(super) use self::monitor::{arm, forget, register};
 use super::dump::Task;
 

@@ -65,6 +65,17 @@ impl Watch {
         }
     }
 
+    /// Returns for how long the worker has been in the poll that it was in at the last look.
+    pub(super) fn polls_since(
+        &self,
+        worker: usize,
+        steps: usize,
+        now: Instant,
+    ) -> Option<Duration> {
+        let progress = &self.workers[worker];
+        (progress.number == steps).then(|| now.saturating_duration_since(progress.since))
+    }
+
     /// The time by which the look is late counts for no stall: the process may have been stopped, or other processes may
     /// have had the cores.
     pub(super) fn look(&mut self, shared: &Shared, now: Instant, late: Duration) -> Seen {
@@ -94,7 +105,7 @@ impl Watch {
             let (kind, stuck) = current(shared, index);
             let task = stuck.as_ref().map(|stuck| {
                 stuck.note_poll(lasted);
-                stuck.describe()
+                stuck.describe(index)
             });
             // What was found belongs to this poll only if the poll still lasts.
             if shared.steps(index) == steps {
