@@ -84,7 +84,7 @@ fn all_workers_may_be_stuck() {
         let released = Arc::new(std::sync::Mutex::new(released));
         for name in ["one", "other"] {
             let released = Arc::clone(&released);
-            let block = async move { drop(released.lock().unwrap().recv()) };
+            let block = async move { assert!(released.lock().unwrap().recv().is_err()) };
             let builder = task::Builder::new().name(name);
             builder.spawn_on(block, runtime.handle()).unwrap();
         }
@@ -448,7 +448,7 @@ fn a_tool_that_does_not_read_delays_no_other() {
         for _ in 0..5_000 {
             runtime.spawn(std::future::pending::<()>());
         }
-        let mut silent: Vec<_> = (0..8).map(|_| Tool::connect(&path)).collect();
+        let mut silent: Vec<_> = (0..3).map(|_| Tool::connect(&path)).collect();
         for tool in &mut silent {
             // Requests of which the second is not even read before the first answer is.
             tool.send("dump age 5000\n".repeat(100));

@@ -36,6 +36,7 @@ pub(super) struct Report {
 
 struct Worker {
     state: &'static str,
+    task: Option<Id>,
     /// For how long the present poll has lasted, if that is known.
     poll: Option<Duration>,
 }
@@ -54,11 +55,22 @@ impl Report {
             let poll = (state != "idle")
                 .then(|| stall::polls_since(runtime.id().0, worker, steps))
                 .flatten();
-            Worker { state, poll }
+            Worker {
+                state,
+                task: None,
+                poll,
+            }
         };
+        let mut workers: Vec<_> = (0..metrics.num_workers()).map(worker).collect();
+        let dump = runtime.dump();
+        for task in dump.tasks.iter() {
+            if let Some(worker) = task.worker() {
+                workers[worker].task = Some(task.id());
+            }
+        }
         Self {
-            dump: runtime.dump(),
-            workers: (0..metrics.num_workers()).map(worker).collect(),
+            dump,
+            workers,
             runtime: runtime.id().0,
             name: runtime.name().map(str::to_owned),
             flavor: runtime.runtime_flavor(),
@@ -122,11 +134,8 @@ impl Report {
 
     fn write_worker(&self, json: &mut Json, index: usize, worker: &Worker) {
         let metrics = &self.metrics;
-        let mut tasks = self.dump.tasks.iter();
-        let task = tasks.find(|task| task.worker() == Some(index));
         json.key("state").string(worker.state);
-        json.key("task")
-            .number(task.map(|task| task.id().as_number()));
+        json.key("task").number(worker.task.map(Id::as_number));
         json.key("poll_us").number(worker.poll.map(micros));
         json.key("queue")
             .plain(metrics.worker_local_queue_depth(index));
@@ -214,34 +223,38 @@ fn name_of(state: State) -> &'static str {
 }
 
 fn write_task(json: &mut Json, task: &Task) {
-    let number = |id: Option<Id>| id.map(Id::as_number);
     json.object(|json| {
         json.key("id").plain(task.id());
         json.key("name").text(task.name());
         json.key("location").text(task.location());
-        json.key("spawner").number(number(task.spawner()));
+        json.key("spawner")
+            .number(task.spawner().map(Id::as_number));
         json.key("state").string(name_of(task.state()));
         json.key("blocking").plain(task.is_blocking());
         time(json, "age_us", task.age());
         json.key("polls").plain(task.polls());
         time(json, "longest_poll_us", task.longest_poll());
-        let Some(wait) = task.waits_for() else {
-            return;
-        };
-        json.key("wait").object(|json| {
-            json.key("for").string(resource(wait));
-            json.key("identity").plain(wait.identity());
-            json.key("one_of_several").plain(wait.is_one_of_several());
-            json.key("task").number(number(wait.task()));
-            json.key("holders").array(wait.holder(), |json, holder| {
-                json.object(|json| {
-                    json.key("task").number(number(holder.task()));
-                    let is_thread = holder.task().is_none() && holder.number == 0;
-                    json.key("thread").plain(is_thread);
-                    time(json, "since_us", holder.age());
-                    json.key("unclaimed").plain(holder.is_unclaimed());
-                });
-            });
+        json.key("wait");
+        match task.waits_for() {
+            Some(wait) => json.object(|json| write_wait(json, wait)),
+            None => json.number(None),
+        }
+    });
+}
+
+fn write_wait(json: &mut Json, wait: &Wait) {
+    json.key("for").string(resource(wait));
+    json.key("identity").plain(wait.identity());
+    json.key("one_of_several").plain(wait.is_one_of_several());
+    json.key("task").number(wait.task().map(Id::as_number));
+    json.key("holders").array(wait.holder(), |json, holder| {
+        json.object(|json| {
+            let task = holder.task();
+            json.key("task").number(task.map(Id::as_number));
+            json.key("thread")
+                .plain(task.is_none() && holder.number == 0);
+            time(json, "since_us", holder.age());
+            json.key("unclaimed").plain(holder.is_unclaimed());
         });
     });
 }
