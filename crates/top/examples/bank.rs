@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run --package pointsman-top --example bank -- /run/user/$(id -u)/bank.sock
 //! ```
+#![cfg_attr(not(unix), allow(unused))]
 
 use std::future::{Future, pending, poll_fn};
 use std::io;
@@ -14,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pointsman::runtime::Builder;
-use pointsman::sync::{Mutex, Semaphore, mpsc};
+use pointsman::sync::{Barrier, Mutex, Semaphore, mpsc};
 use pointsman::task::{self, spawn_blocking, yield_now};
 use pointsman::time::{sleep, timeout};
 
@@ -34,6 +35,7 @@ pub(crate) fn run(path: &Path, end: std_mpsc::Receiver<()>) -> io::Result<()> {
         .max_blocking_threads(4)
         .name("bank");
     let runtime = builder.enable_all().on_stall(|_| {}).build()?;
+    #[cfg(unix)]
     runtime.handle().serve_dumps(path)?;
     runtime.block_on(async {
         named("branch", branch());
@@ -64,10 +66,18 @@ where
 async fn branch() {
     let accounts = [(); 3].map(|()| Arc::new(Mutex::new(100)));
     let [ann, bob, eve] = accounts.each_ref().map(Arc::clone);
-    named("ann to bob", transfer(Arc::clone(&ann), Arc::clone(&bob)));
-    named("bob to ann", transfer(Arc::clone(&bob), ann));
+    let all = Arc::new(Barrier::new(5));
+    let forth = transfer(Arc::clone(&ann), Arc::clone(&bob), Arc::clone(&all));
+    named("ann to bob", forth);
+    named(
+        "bob to ann",
+        transfer(Arc::clone(&bob), ann, Arc::clone(&all)),
+    );
     for _ in 0..3 {
-        named("statement of bob", statement(Arc::clone(&bob)));
+        named(
+            "statement of bob",
+            statement(Arc::clone(&bob), Arc::clone(&all)),
+        );
     }
     named("quote", quote(eve));
     named("archive", forgotten());
@@ -86,15 +96,15 @@ async fn branch() {
 }
 
 /// Two of them in opposite directions are a deadlock.
-async fn transfer(from: Arc<Mutex<u64>>, to: Arc<Mutex<u64>>) {
+async fn transfer(from: Arc<Mutex<u64>>, to: Arc<Mutex<u64>>, all: Arc<Barrier>) {
     let mut source = from.lock().await;
-    sleep(Duration::from_millis(20)).await;
+    all.wait().await;
     let mut target = to.lock().await;
     (*source, *target) = (*source - 1, *target + 1);
 }
 
-async fn statement(account: Arc<Mutex<u64>>) -> u64 {
-    sleep(Duration::from_millis(50)).await;
+async fn statement(account: Arc<Mutex<u64>>, all: Arc<Barrier>) -> u64 {
+    all.wait().await;
     *account.lock().await
 }
 

@@ -64,7 +64,7 @@ pub(super) fn draw(app: &mut App, shown: &Frame, frame: &mut ratatui::Frame<'_>,
     ];
     let table = Table::new(rows, widths)
         .header(head.reversed())
-        .row_highlight_style(Style::new().reversed());
+        .row_highlight_style(Style::new().white().on_blue().bold());
     frame.render_stateful_widget(table, area, &mut app.rows);
 }
 
@@ -76,7 +76,7 @@ fn row(task: &Task, width: usize, by_id: &HashMap<u64, &Task>) -> Row<'static> {
         right(time(task.age_us)),
         right(short(task.polls)),
         right(match task.longest_poll_us {
-            0 => "-".into(),
+            0 => String::new(),
             longest => time(longest),
         }),
         Text::raw(doing(task, by_id)),
@@ -86,9 +86,9 @@ fn row(task: &Task, width: usize, by_id: &HashMap<u64, &Task>) -> Row<'static> {
 fn doing(task: &Task, by_id: &HashMap<u64, &Task>) -> String {
     match (task.state, &task.wait) {
         (TaskState::Waiting, Some(wait)) => waits_for(wait, by_id),
-        (TaskState::Running, _) if task.blocking => "- (runs on the blocking pool)".into(),
+        (TaskState::Running, _) if task.blocking => "(runs on the blocking pool)".into(),
         (TaskState::Queued, _) if task.blocking => "a thread of the blocking pool".into(),
-        (TaskState::Running, _) => "- (runs)".into(),
+        (TaskState::Running, _) => "(runs)".into(),
         (TaskState::Queued, _) => "a worker".into(),
         _ => "unknown".into(),
     }

@@ -66,6 +66,7 @@ impl Watch {
     }
 
     /// Returns for how long the worker has been in the poll that it was in at the last look.
+    #[cfg(all(unix, feature = "net"))]
     pub(super) fn polls_since(
         &self,
         worker: usize,
