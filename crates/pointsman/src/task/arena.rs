@@ -105,6 +105,10 @@ impl<S: Schedule> Arena<S> {
     pub(super) unsafe fn next_id(&self, site: SpawnSite<'_>) -> (Id, Site) {
         // SAFETY: only the owner uses `local`, and the caller owns the arena.
         self.local.with_mut(|local| unsafe {
+            #[cfg(feature = "tracing")]
+            if let Some(id) = site.span.id {
+                return (id, Site::new(site, id, &mut (*local).sites));
+            }
             if (*local).next_id == (*local).last_id {
                 (*local).next_id = Id::take(ID_BATCH);
                 (*local).last_id = (*local).next_id + ID_BATCH;
@@ -346,5 +350,11 @@ impl Id {
     /// Reserves `count` ids and returns the first.
     fn take(count: u64) -> u64 {
         NEXT_ID.fetch_add(count, Relaxed)
+    }
+
+    /// Reserves an id for a span, which is created before its task.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_one() -> Self {
+        Self::from_number(Self::take(1))
     }
 }

@@ -28,6 +28,7 @@ use super::slab::{LARGEST_SLOT, MAX_ALIGN};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
+use crate::spans::Traced;
 
 /// The payload of a panic.
 pub(super) type Payload = Box<dyn Any + Send + 'static>;
@@ -50,7 +51,8 @@ enum Stage<F: Future> {
 /// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>() || align_of::<F>() > MAX_ALIGN
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Traced<Ready<()>>>>()
+        || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {
@@ -65,6 +67,7 @@ impl RawTask {
         is_job: bool,
         site: SpawnSite<'_>,
     ) -> Self {
+        let span = site.span.task();
         // SAFETY: the caller owns the arena, so no other thread uses its counters.
         let (id, site) = unsafe { arena.as_ref().next_id(site) };
         // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
@@ -81,6 +84,7 @@ impl RawTask {
             (&raw mut (*body).header.activity).write(Activity::default());
             (&raw mut (*body).header.origin).write(Origin::new());
             (&raw mut (*body).header.site).write(site);
+            (&raw mut (*body).header.span).write(span);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();

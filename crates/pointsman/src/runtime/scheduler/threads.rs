@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use super::super::blocking::{Host, Pool, Refused};
 use super::{Shared, context};
 use crate::loom::thread;
+use crate::spans;
 use crate::task::body::is_large;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
@@ -45,12 +46,13 @@ impl Shared {
     pub(crate) fn spawn_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
-        site: SpawnSite<'_>,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
+        site.span.set_size::<F>();
         if is_large::<F>() {
             self.spawn_small_blocking(Box::new(function), site)
         } else {
@@ -61,13 +63,14 @@ impl Shared {
     fn spawn_small_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
-        site: SpawnSite<'_>,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let job = Job(Some(function));
+        site.span.set_function::<F>();
+        let job = spans::task(Job(Some(function)), &mut site);
         // The pool decides whether it accepts the job: it stays open after tasks can no longer be spawned.
         // SAFETY: `make` calls the closure while this thread owns the arena.
         let (task, _) = self.make(|arena| unsafe { RawTask::new(arena, job, true, site) });
