@@ -5,7 +5,7 @@
 mod implementation {
     use std::any::type_name;
     use std::num::NonZeroU64;
-    use std::panic::Location;
+    use std::panic::{Location, catch_unwind, resume_unwind};
 
     use tracing::instrument::{Instrument, Instrumented};
     use tracing::{Span, span, trace, trace_span};
@@ -141,11 +141,16 @@ mod implementation {
         future.instrument(span)
     }
 
-    /// Says what happens to a waker of the task.
+    /// Says what happens to a waker of the task, and does it, also if the subscriber panics.
     #[inline]
-    pub(crate) fn waker(task: TaskSpan, op: &'static str) {
-        if let Some(id) = task.0 {
+    pub(crate) fn waker(task: TaskSpan, op: &'static str, run: impl FnOnce()) {
+        let Some(id) = task.0 else { return run() };
+        let said = catch_unwind(|| {
             trace!(target: "tokio::task::waker", op = op, task.id = id.get());
+        });
+        run();
+        if let Err(panic) = said {
+            resume_unwind(panic);
         }
     }
 }
@@ -189,7 +194,9 @@ mod implementation {
     }
 
     #[inline]
-    pub(crate) fn waker(_: TaskSpan, _: &'static str) {}
+    pub(crate) fn waker(_: TaskSpan, _: &'static str, run: impl FnOnce()) {
+        run();
+    }
 }
 
 #[cfg(feature = "tracing")]

@@ -34,33 +34,34 @@ unsafe fn task_of(data: *const ()) -> RawTask {
 unsafe fn clone_waker(data: *const ()) -> RawWaker {
     // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive.
     let task = unsafe { task_of(data) };
-    spans::waker(task.header().span, "waker.clone");
+    spans::waker(task.header().span, "waker.clone", || {});
     task.state().add_reference();
     raw_waker(task.0)
 }
 
 unsafe fn wake(data: *const ()) {
-    // SAFETY: the vtable passes the data of a waker of this module and gives up its reference.
-    unsafe {
-        let task = task_of(data);
-        spans::waker(task.header().span, "waker.wake");
-        task.wake();
-    }
+    // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive until `wake`.
+    let task = unsafe { task_of(data) };
+    spans::waker(task.header().span, "waker.wake", || {
+        // SAFETY: the vtable gives up the waker's reference.
+        unsafe { task.wake() };
+    });
 }
 
 #[inline]
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive.
     let task = unsafe { task_of(data) };
-    spans::waker(task.header().span, "waker.wake_by_ref");
-    task.wake_by_ref();
+    spans::waker(task.header().span, "waker.wake_by_ref", || {
+        task.wake_by_ref();
+    });
 }
 
 unsafe fn drop_waker(data: *const ()) {
-    // SAFETY: the vtable passes the data of a waker of this module and gives up its reference.
-    unsafe {
-        let task = task_of(data);
-        spans::waker(task.header().span, "waker.drop");
-        task.drop_references(1);
-    }
+    // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive until it is dropped.
+    let task = unsafe { task_of(data) };
+    spans::waker(task.header().span, "waker.drop", || {
+        // SAFETY: the vtable gives up the waker's reference.
+        unsafe { task.drop_references(1) };
+    });
 }
