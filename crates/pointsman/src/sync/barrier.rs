@@ -7,11 +7,11 @@
 
 use crate::loom::sync::atomic::AtomicU64;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire};
-use crate::spans::BarrierSpan;
 use crate::task::activity::WaitKind;
 use crate::task::coop::cooperative;
 
 use super::Notify;
+use super::spans::BarrierSpan;
 
 /// Makes a number of tasks wait until all of them have arrived.
 ///

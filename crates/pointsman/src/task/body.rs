@@ -25,10 +25,10 @@ use super::id::Id;
 use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
 use super::slab::{LARGEST_SLOT, MAX_ALIGN};
+use super::span::Traced;
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
-use crate::spans::Traced;
 
 /// The payload of a panic.
 pub(super) type Payload = Box<dyn Any + Send + 'static>;

@@ -10,7 +10,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::spans::SpawnSpan;
+use super::span::{SpawnSpan, Traced};
 
 /// The call that spawns a task. Without the features it is empty, as it is passed by each spawn.
 #[derive(Clone, Copy)]
@@ -57,6 +57,18 @@ impl<'a> SpawnSite<'a> {
             name,
             ..Self::caller()
         }
+    }
+}
+
+impl SpawnSite<'_> {
+    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself. Without
+    /// the feature `tracing` this is the future.
+    #[inline]
+    pub(crate) fn traced<F>(&mut self, future: F) -> Traced<F> {
+        #[cfg(feature = "tracing")]
+        return self.span.trace(future, self.name.copied(), self.location);
+        #[cfg(not(feature = "tracing"))]
+        future
     }
 }
 

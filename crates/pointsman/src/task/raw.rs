@@ -17,8 +17,8 @@ use super::origin::{Origin, Site};
 use super::slab::Chunk;
 #[cfg(feature = "diagnostics")]
 use super::slab::STEP;
+use super::span::TaskSpan;
 use super::state::{TaskState, ToIdle, ToNotified};
-use crate::spans::TaskSpan;
 
 /// The part of a task that does not depend on the type of its future. Its address is the task's.
 #[repr(C)]

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::instant::FAR_FUTURE;
+use super::span::IntervalSpan;
 use super::{Instant, Sleep, sleep_until};
-use crate::spans::IntervalSpan;
 
 /// A tick counts as missed if it is taken more than this late, as in Tokio.
 const TOLERANCE: Duration = Duration::from_millis(5);

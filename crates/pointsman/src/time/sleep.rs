@@ -14,12 +14,13 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use crate::loom::thread;
-use crate::spans::{SleepSpans, poll_op};
+use crate::spans::poll_op;
 use crate::task::activity::{WaitKind, note_wait};
 use crate::task::coop;
 
 use super::driver::{self, Driver, FollowUp, Missing, Timer, TimerState};
 use super::instant::{FAR_FUTURE, Instant};
+use super::span::SleepSpans;
 
 // Each message begins as Tokio's, which users search for, and then says that the runtime is one of this crate.
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \

@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use super::super::blocking::{Host, Pool, Refused};
 use super::{Shared, context};
 use crate::loom::thread;
-use crate::spans;
 use crate::task::body::is_large;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
@@ -70,7 +69,7 @@ impl Shared {
         R: Send + 'static,
     {
         site.span.set_function::<F>();
-        let job = spans::task(Job(Some(function)), &mut site);
+        let job = site.traced(Job(Some(function)));
         // The pool decides whether it accepts the job: it stays open after tasks can no longer be spawned.
         // SAFETY: `make` calls the closure while this thread owns the arena.
         let (task, _) = self.make(|arena| unsafe { RawTask::new(arena, job, true, site) });

@@ -3,7 +3,6 @@
 use std::future::Future;
 
 use super::super::scheduler::{Shared, context};
-use crate::spans;
 use crate::task::body::is_large;
 use crate::task::join::JoinHandle;
 use crate::task::origin::SpawnSite;
@@ -74,7 +73,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let future = spans::task(future, &mut site);
+    let future = site.traced(future);
     // SAFETY: `Shared::spawn` calls the closure while this thread owns the arena.
     let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false, site) });
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.

@@ -26,8 +26,9 @@ use std::task::{Context, Poll, ready};
 
 use self::cell::{Half, RecvOutcome};
 use self::error::{RecvError, TryRecvError};
+use super::spans::{ReceiverSpans, SenderSpan};
 use crate::park::block_outside;
-use crate::spans::{ReceiverSpans, SenderSpan, poll_op};
+use crate::spans::poll_op;
 use crate::task::coop::poll_proceed;
 
 /// Creates a oneshot channel.

@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::super::spans::AcquireSpans;
 use super::error::{AcquireError, TryAcquireError};
 use super::permits::Permits;
 use crate::list::{Links, Node};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed};
-use crate::spans::AcquireSpans;
 use crate::task::coop::poll_proceed;
 
 /// A waiting request: a node of the queue in [`Permits`].

@@ -20,6 +20,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use super::super::holders::HolderRecord;
+use super::super::spans::PermitsSpans;
 use super::acquire::{Acquire, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
@@ -27,7 +28,6 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release};
-use crate::spans::PermitsSpans;
 use crate::task::activity::WaitKind;
 use crate::wake_batch::WakeBatch;
 

@@ -18,7 +18,6 @@ use crate::context;
 use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::spans;
 use crate::task::arena::{Arena, Schedule};
 use crate::task::body::is_large;
 use crate::task::join::JoinHandle;
@@ -269,7 +268,7 @@ where
     if shared.runtime.is_none() {
         site.span.set_local();
     }
-    let future = spans::task(future, &mut site);
+    let future = site.traced(future);
     let arena_of_set = shared.own.arena.get();
     let arena = arena_of_set.unwrap_or_else(|| {
         // The set was dropped: the task is cancelled at once, in an arena of its own.

@@ -7,14 +7,14 @@ mod implementation {
     use tracing::Span;
 
     #[derive(Debug)]
-    pub(crate) struct BarrierSpan(Span);
+    pub(in crate::sync) struct BarrierSpan(Span);
 
     impl UnwindSafe for BarrierSpan {}
     impl RefUnwindSafe for BarrierSpan {}
 
     impl BarrierSpan {
         #[track_caller]
-        pub(crate) fn new(size: u64) -> Self {
+        pub(in crate::sync) fn new(size: u64) -> Self {
             let span = resource_span!(
                 "tokio::sync::barrier",
                 "Barrier",
@@ -28,17 +28,17 @@ mod implementation {
             Self(span)
         }
 
-        pub(crate) fn span(&self) -> &Span {
+        pub(in crate::sync) fn span(&self) -> &Span {
             &self.0
         }
 
         /// Called within the spans of the operation.
-        pub(crate) fn arrived(&self) {
+        pub(in crate::sync) fn arrived(&self) {
             update!(arrived = 1, arrived.op = "add");
             update_op!(arrived = true);
         }
 
-        pub(crate) fn leads(&self) {
+        pub(in crate::sync) fn leads(&self) {
             update_op!(is_leader = true);
         }
     }
@@ -47,20 +47,20 @@ mod implementation {
 #[cfg(not(feature = "tracing"))]
 mod implementation {
     #[derive(Debug)]
-    pub(crate) struct BarrierSpan;
+    pub(in crate::sync) struct BarrierSpan;
 
     impl BarrierSpan {
         #[inline]
-        pub(crate) fn new(_: u64) -> Self {
+        pub(in crate::sync) fn new(_: u64) -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn arrived(&self) {}
+        pub(in crate::sync) fn arrived(&self) {}
 
         #[inline]
-        pub(crate) fn leads(&self) {}
+        pub(in crate::sync) fn leads(&self) {}
     }
 }
 
-pub(crate) use implementation::BarrierSpan;
+pub(in crate::sync) use implementation::BarrierSpan;

@@ -8,12 +8,12 @@ mod implementation {
 
     use tracing::{Span, trace_span};
 
-    use crate::spans::resource::{Entered, OpSpans, poll_op};
+    use crate::spans::{Entered, OpSpans, poll_op};
     use crate::task::activity::WaitKind;
 
     /// Without spans in a constant, as in Tokio.
     #[derive(Debug)]
-    pub(crate) struct PermitsSpans {
+    pub(in crate::sync) struct PermitsSpans {
         lock: Span,
         permits: Span,
         kind: WaitKind,
@@ -23,7 +23,7 @@ mod implementation {
     impl RefUnwindSafe for PermitsSpans {}
 
     impl PermitsSpans {
-        pub(crate) const fn none(kind: WaitKind) -> Self {
+        pub(in crate::sync) const fn none(kind: WaitKind) -> Self {
             Self {
                 lock: Span::none(),
                 permits: Span::none(),
@@ -32,7 +32,7 @@ mod implementation {
         }
 
         #[track_caller]
-        pub(crate) fn new(count: usize, kind: WaitKind) -> Self {
+        pub(in crate::sync) fn new(count: usize, kind: WaitKind) -> Self {
             let location = Location::caller();
             let lock = match kind {
                 WaitKind::Mutex => {
@@ -79,12 +79,12 @@ mod implementation {
         }
 
         /// The span of what users see.
-        pub(crate) fn lock(&self) -> &Span {
+        pub(in crate::sync) fn lock(&self) -> &Span {
             &self.lock
         }
 
         /// Called with a guard that has one permit.
-        pub(crate) fn one_acquired(&self) {
+        pub(in crate::sync) fn one_acquired(&self) {
             match self.kind {
                 WaitKind::Mutex => update_in!(self.lock, locked = true),
                 WaitKind::RwLock => {
@@ -95,11 +95,11 @@ mod implementation {
         }
 
         /// Called with a guard that has all permits.
-        pub(crate) fn all_acquired(&self) {
+        pub(in crate::sync) fn all_acquired(&self) {
             update_in!(self.lock, write_locked = true, write_locked.op = "override");
         }
 
-        pub(crate) fn one_released(&self) {
+        pub(in crate::sync) fn one_released(&self) {
             match self.kind {
                 WaitKind::Mutex => update_in!(self.lock, locked = false),
                 WaitKind::RwLock => {
@@ -109,7 +109,7 @@ mod implementation {
             }
         }
 
-        pub(crate) fn all_released(&self) {
+        pub(in crate::sync) fn all_released(&self) {
             update_in!(
                 self.lock,
                 write_locked = false,
@@ -118,7 +118,7 @@ mod implementation {
         }
 
         /// Called when `count` permits become available.
-        pub(crate) fn added(&self, count: usize) {
+        pub(in crate::sync) fn added(&self, count: usize) {
             if count > 0 {
                 update_in!(self.permits, permits = count, permits.op = "add");
             }
@@ -127,14 +127,14 @@ mod implementation {
 
     /// The spans of a request for permits.
     #[derive(Clone, Debug)]
-    pub(crate) struct AcquireSpans {
+    pub(in crate::sync) struct AcquireSpans {
         spans: OpSpans,
         /// The permits that were available when the request had to wait.
         taken: Cell<usize>,
     }
 
     impl AcquireSpans {
-        pub(crate) fn new(permits: &PermitsSpans, count: usize) -> Self {
+        pub(in crate::sync) fn new(permits: &PermitsSpans, count: usize) -> Self {
             let resource = permits.permits.clone();
             let (op, poll) = resource.in_scope(|| {
                 let op = trace_span!(
@@ -159,43 +159,43 @@ mod implementation {
             }
         }
 
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::sync) fn enter(&self) -> Entered<'_> {
             self.spans.enter()
         }
 
         /// Called when the request has got its permits without waiting.
-        pub(crate) fn acquired(&self, count: usize) {
+        pub(in crate::sync) fn acquired(&self, count: usize) {
             update_in!(self.spans.resource, permits = count, permits.op = "sub");
             update_op!(permits_obtained = count, permits.op = "add");
         }
 
         /// Called under the queue's lock when the request has taken what is available and has to wait.
-        pub(crate) fn set_taken(&self, count: usize) {
+        pub(in crate::sync) fn set_taken(&self, count: usize) {
             self.taken.set(count);
         }
 
         /// Called when the request waits.
-        pub(crate) fn enqueued(&self) {
+        pub(in crate::sync) fn enqueued(&self) {
             let count = self.taken.get();
             update_in!(self.spans.resource, permits = count, permits.op = "sub");
             self.assigned(count);
         }
 
         /// Called when permits were assigned to the waiting request.
-        pub(crate) fn assigned(&self, count: usize) {
+        pub(in crate::sync) fn assigned(&self, count: usize) {
             let op = &self.spans.op;
             op.in_scope(|| update_op!(permits_obtained = count, permits.op = "add"));
         }
 
         /// Called before the future returns its permits.
-        pub(crate) fn returns(&self) {
+        pub(in crate::sync) fn returns(&self) {
             // That it is allowed to go on, and the result.
             let _ = poll_op("poll_acquire", Poll::Ready(()));
             let _ = poll_op("poll_acquire", Poll::Ready(()));
         }
 
         /// Called when the future has to be polled again.
-        pub(crate) fn is_pending(&self) {
+        pub(in crate::sync) fn is_pending(&self) {
             let _ = poll_op("poll_acquire", Poll::<()>::Pending);
         }
     }
@@ -203,70 +203,70 @@ mod implementation {
 
 #[cfg(not(feature = "tracing"))]
 mod implementation {
-    use crate::spans::resource::Entered;
+    use crate::spans::Entered;
     use crate::task::activity::WaitKind;
 
     #[derive(Debug)]
-    pub(crate) struct PermitsSpans;
+    pub(in crate::sync) struct PermitsSpans;
 
     impl PermitsSpans {
-        pub(crate) const fn none(_: WaitKind) -> Self {
+        pub(in crate::sync) const fn none(_: WaitKind) -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn new(_: usize, _: WaitKind) -> Self {
+        pub(in crate::sync) fn new(_: usize, _: WaitKind) -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn one_acquired(&self) {}
+        pub(in crate::sync) fn one_acquired(&self) {}
 
         #[inline]
-        pub(crate) fn all_acquired(&self) {}
+        pub(in crate::sync) fn all_acquired(&self) {}
 
         #[inline]
-        pub(crate) fn one_released(&self) {}
+        pub(in crate::sync) fn one_released(&self) {}
 
         #[inline]
-        pub(crate) fn all_released(&self) {}
+        pub(in crate::sync) fn all_released(&self) {}
 
         #[inline]
-        pub(crate) fn added(&self, _: usize) {}
+        pub(in crate::sync) fn added(&self, _: usize) {}
     }
 
     #[derive(Clone)]
-    pub(crate) struct AcquireSpans;
+    pub(in crate::sync) struct AcquireSpans;
 
     impl AcquireSpans {
         #[inline]
-        pub(crate) fn new(_: &PermitsSpans, _: usize) -> Self {
+        pub(in crate::sync) fn new(_: &PermitsSpans, _: usize) -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::sync) fn enter(&self) -> Entered<'_> {
             Entered::nothing()
         }
 
         #[inline]
-        pub(crate) fn acquired(&self, _: usize) {}
+        pub(in crate::sync) fn acquired(&self, _: usize) {}
 
         #[inline]
-        pub(crate) fn set_taken(&self, _: usize) {}
+        pub(in crate::sync) fn set_taken(&self, _: usize) {}
 
         #[inline]
-        pub(crate) fn enqueued(&self) {}
+        pub(in crate::sync) fn enqueued(&self) {}
 
         #[inline]
-        pub(crate) fn assigned(&self, _: usize) {}
+        pub(in crate::sync) fn assigned(&self, _: usize) {}
 
         #[inline]
-        pub(crate) fn returns(&self) {}
+        pub(in crate::sync) fn returns(&self) {}
 
         #[inline]
-        pub(crate) fn is_pending(&self) {}
+        pub(in crate::sync) fn is_pending(&self) {}
     }
 }
 
-pub(crate) use implementation::{AcquireSpans, PermitsSpans};
+pub(in crate::sync) use implementation::{AcquireSpans, PermitsSpans};

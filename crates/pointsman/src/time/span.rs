@@ -6,14 +6,14 @@ mod implementation {
 
     use tracing::{Span, trace_span};
 
-    use crate::spans::resource::{Entered, OpSpans};
+    use crate::spans::{Entered, OpSpans};
     use crate::time::Instant;
 
-    pub(crate) struct SleepSpans(OpSpans);
+    pub(in crate::time) struct SleepSpans(OpSpans);
 
     impl SleepSpans {
         #[track_caller]
-        pub(crate) fn new() -> Self {
+        pub(in crate::time) fn new() -> Self {
             let resource =
                 resource_span!("tokio::time::sleep", "Sleep", "timer", Location::caller());
             let op = trace_span!(
@@ -30,12 +30,12 @@ mod implementation {
             Self(OpSpans { op, poll, resource })
         }
 
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::time) fn enter(&self) -> Entered<'_> {
             self.0.enter()
         }
 
         /// Called when the timer is started, within the spans of the operation.
-        pub(crate) fn started(&self, deadline: Instant) {
+        pub(in crate::time) fn started(&self, deadline: Instant) {
             let left = deadline.saturating_duration_since(Instant::now());
             update_in!(
                 Span::none(),
@@ -45,7 +45,7 @@ mod implementation {
             );
         }
 
-        pub(crate) fn reset(&mut self, deadline: Instant) {
+        pub(in crate::time) fn reset(&mut self, deadline: Instant) {
             let _resource = self.0.resource.clone().entered();
             self.0.op = trace_span!(
                 target: "tokio::time::sleep",
@@ -61,14 +61,14 @@ mod implementation {
         }
     }
 
-    pub(crate) struct IntervalSpan(Span);
+    pub(in crate::time) struct IntervalSpan(Span);
 
     impl UnwindSafe for IntervalSpan {}
     impl RefUnwindSafe for IntervalSpan {}
 
     impl IntervalSpan {
         #[track_caller]
-        pub(crate) fn new() -> Self {
+        pub(in crate::time) fn new() -> Self {
             Self(resource_span!(
                 "tokio::time::interval",
                 "Interval",
@@ -77,7 +77,7 @@ mod implementation {
             ))
         }
 
-        pub(crate) fn span(&self) -> Span {
+        pub(in crate::time) fn span(&self) -> Span {
             self.0.clone()
         }
     }
@@ -85,37 +85,37 @@ mod implementation {
 
 #[cfg(not(feature = "tracing"))]
 mod implementation {
-    use crate::spans::resource::Entered;
+    use crate::spans::Entered;
     use crate::time::Instant;
 
-    pub(crate) struct SleepSpans;
+    pub(in crate::time) struct SleepSpans;
 
     impl SleepSpans {
         #[inline]
-        pub(crate) fn new() -> Self {
+        pub(in crate::time) fn new() -> Self {
             Self
         }
 
         #[inline]
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::time) fn enter(&self) -> Entered<'_> {
             Entered::nothing()
         }
 
         #[inline]
-        pub(crate) fn started(&self, _: Instant) {}
+        pub(in crate::time) fn started(&self, _: Instant) {}
 
         #[inline]
-        pub(crate) fn reset(&mut self, _: Instant) {}
+        pub(in crate::time) fn reset(&mut self, _: Instant) {}
     }
 
-    pub(crate) struct IntervalSpan;
+    pub(in crate::time) struct IntervalSpan;
 
     impl IntervalSpan {
         #[inline]
-        pub(crate) fn new() -> Self {
+        pub(in crate::time) fn new() -> Self {
             Self
         }
     }
 }
 
-pub(crate) use implementation::{IntervalSpan, SleepSpans};
+pub(in crate::time) use implementation::{IntervalSpan, SleepSpans};

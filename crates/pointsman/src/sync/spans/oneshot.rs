@@ -6,15 +6,15 @@ mod implementation {
 
     use tracing::{Span, trace_span};
 
-    use crate::spans::resource::{Entered, OpSpans};
+    use crate::spans::{Entered, OpSpans};
 
-    pub(crate) struct SenderSpan(Span);
+    pub(in crate::sync) struct SenderSpan(Span);
 
     impl UnwindSafe for SenderSpan {}
     impl RefUnwindSafe for SenderSpan {}
 
     /// With those of the operation that awaits the receiver.
-    pub(crate) struct ReceiverSpans {
+    pub(in crate::sync) struct ReceiverSpans {
         /// Dropped first, as in Tokio.
         resource: Span,
         spans: OpSpans,
@@ -22,7 +22,7 @@ mod implementation {
 
     impl SenderSpan {
         #[track_caller]
-        pub(crate) fn pair() -> (Self, ReceiverSpans) {
+        pub(in crate::sync) fn pair() -> (Self, ReceiverSpans) {
             let resource = resource_span!(
                 "tokio::sync::oneshot",
                 "Sender|Receiver",
@@ -58,25 +58,25 @@ mod implementation {
             (Self(resource), receiver)
         }
 
-        pub(crate) fn span(&self) -> Span {
+        pub(in crate::sync) fn span(&self) -> Span {
             self.0.clone()
         }
 
-        pub(crate) fn sent(&self) {
+        pub(in crate::sync) fn sent(&self) {
             update_in!(self.0, value_sent = true, value_sent.op = "override");
         }
 
-        pub(crate) fn dropped(&self) {
+        pub(in crate::sync) fn dropped(&self) {
             update_in!(self.0, tx_dropped = true, tx_dropped.op = "override");
         }
     }
 
     impl ReceiverSpans {
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::sync) fn enter(&self) -> Entered<'_> {
             self.spans.enter()
         }
 
-        pub(crate) fn received(&self) {
+        pub(in crate::sync) fn received(&self) {
             update_in!(
                 self.resource,
                 value_received = true,
@@ -84,7 +84,7 @@ mod implementation {
             );
         }
 
-        pub(crate) fn dropped(&self) {
+        pub(in crate::sync) fn dropped(&self) {
             update_in!(self.resource, rx_dropped = true, rx_dropped.op = "override");
         }
     }
@@ -92,36 +92,36 @@ mod implementation {
 
 #[cfg(not(feature = "tracing"))]
 mod implementation {
-    use crate::spans::resource::Entered;
-    pub(crate) struct SenderSpan;
+    use crate::spans::Entered;
+    pub(in crate::sync) struct SenderSpan;
 
-    pub(crate) struct ReceiverSpans;
+    pub(in crate::sync) struct ReceiverSpans;
 
     impl SenderSpan {
         #[inline]
-        pub(crate) fn pair() -> (Self, ReceiverSpans) {
+        pub(in crate::sync) fn pair() -> (Self, ReceiverSpans) {
             (Self, ReceiverSpans)
         }
 
         #[inline]
-        pub(crate) fn sent(&self) {}
+        pub(in crate::sync) fn sent(&self) {}
 
         #[inline]
-        pub(crate) fn dropped(&self) {}
+        pub(in crate::sync) fn dropped(&self) {}
     }
 
     impl ReceiverSpans {
         #[inline]
-        pub(crate) fn enter(&self) -> Entered<'_> {
+        pub(in crate::sync) fn enter(&self) -> Entered<'_> {
             Entered::nothing()
         }
 
         #[inline]
-        pub(crate) fn received(&self) {}
+        pub(in crate::sync) fn received(&self) {}
 
         #[inline]
-        pub(crate) fn dropped(&self) {}
+        pub(in crate::sync) fn dropped(&self) {}
     }
 }
 
-pub(crate) use implementation::{ReceiverSpans, SenderSpan};
+pub(in crate::sync) use implementation::{ReceiverSpans, SenderSpan};

@@ -11,8 +11,6 @@ mod implementation {
     use tracing::{Span, span, trace, trace_span};
 
     use crate::task::id::Id;
-    use crate::task::origin::SpawnSite;
-
     pub(crate) type Traced<F> = Instrumented<F>;
 
     /// The span of a task, by its id: the span itself is dropped with the future.
@@ -69,53 +67,58 @@ mod implementation {
         pub(crate) fn set_function<F>(&mut self) {
             self.function = Some((type_name::<F>(), size_of::<F>()));
         }
-    }
 
-    /// Puts a future into the span of a new task. The span has the id of the task, so the site gets it.
-    pub(crate) fn task<F>(future: F, site: &mut SpawnSite<'_>) -> Traced<F> {
-        let SpawnSpan {
-            kind,
-            original_size,
-            function,
-            ..
-        } = site.span;
-        let (name, location) = (site.name.copied().unwrap_or_default(), site.location);
-        let mut id = None;
-        let mut take_id = || id.get_or_insert_with(Id::take_one).as_number();
-        let span = match function {
-            None => {
-                let size = size_of::<F>();
-                trace_span!(
-                    target: "tokio::task",
-                    parent: None,
+        /// Puts a future into the span of a new task, which has the id that the task gets.
+        pub(in crate::task) fn trace<F>(
+            &mut self,
+            future: F,
+            name: Option<&str>,
+            location: &'static Location<'static>,
+        ) -> Traced<F> {
+            let Self {
+                kind,
+                original_size,
+                function,
+                ..
+            } = *self;
+            let name = name.unwrap_or_default();
+            let mut id = None;
+            let mut take_id = || id.get_or_insert_with(Id::take_one).as_number();
+            let span = match function {
+                None => {
+                    let size = size_of::<F>();
+                    trace_span!(
+                        target: "tokio::task",
+                        parent: None,
+                        "runtime.spawn",
+                        %kind,
+                        task.name = %name,
+                        task.id = take_id(),
+                        original_size.bytes = unless_same(original_size, size),
+                        size.bytes = size,
+                        loc.file = location.file(),
+                        loc.line = location.line(),
+                        loc.col = location.column(),
+                    )
+                }
+                Some((function, size)) => trace_span!(
+                    target: "tokio::task::blocking",
                     "runtime.spawn",
-                    %kind,
+                    kind = %"blocking",
                     task.name = %name,
                     task.id = take_id(),
+                    "fn" = %function,
                     original_size.bytes = unless_same(original_size, size),
                     size.bytes = size,
                     loc.file = location.file(),
                     loc.line = location.line(),
                     loc.col = location.column(),
-                )
-            }
-            Some((function, size)) => trace_span!(
-                target: "tokio::task::blocking",
-                "runtime.spawn",
-                kind = %"blocking",
-                task.name = %name,
-                task.id = take_id(),
-                "fn" = %function,
-                original_size.bytes = unless_same(original_size, size),
-                size.bytes = size,
-                loc.file = location.file(),
-                loc.line = location.line(),
-                loc.col = location.column(),
-            ),
-        };
-        site.span.id = id;
-        site.span.span = TaskSpan::of(&span);
-        future.instrument(span)
+                ),
+            };
+            self.id = id;
+            self.span = TaskSpan::of(&span);
+            future.instrument(span)
+        }
     }
 
     fn unless_same(original_size: usize, size: usize) -> Option<usize> {
@@ -157,8 +160,6 @@ mod implementation {
 
 #[cfg(not(feature = "tracing"))]
 mod implementation {
-    use crate::task::origin::SpawnSite;
-
     pub(crate) type Traced<F> = F;
 
     #[derive(Clone, Copy)]
@@ -189,11 +190,6 @@ mod implementation {
     }
 
     #[inline]
-    pub(crate) fn task<F>(future: F, _: &mut SpawnSite<'_>) -> Traced<F> {
-        future
-    }
-
-    #[inline]
     pub(crate) fn waker(_: TaskSpan, _: &'static str, run: impl FnOnce()) {
         run();
     }
@@ -201,4 +197,4 @@ mod implementation {
 
 #[cfg(feature = "tracing")]
 pub(crate) use implementation::block_on;
-pub(crate) use implementation::{SpawnSpan, TaskSpan, Traced, task, waker};
+pub(crate) use implementation::{SpawnSpan, TaskSpan, Traced, waker};
