@@ -25,6 +25,8 @@ extern crate self as pointsman;
 
 #[macro_use]
 mod loom;
+#[macro_use]
+mod spans;
 #[cfg(feature = "reactor")]
 mod atomic_waker;
 mod context;
