@@ -4,17 +4,13 @@ use std::thread;
 use std::time::Duration;
 
 use pointsman::runtime::Builder;
-use pointsman::task;
 use pointsman::time::{advance, sleep};
 
 pub(crate) fn main() {
     let mut builder = Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build().unwrap();
-    let timer = runtime.block_on(async {
-        let timer = task::spawn(sleep(Duration::from_millis(10)));
-        super::is_healthy().await;
-        timer
-    });
+    let timer = runtime.spawn(async { sleep(Duration::from_millis(10)).await });
+    runtime.block_on(super::is_healthy());
     // No time passes for the runtime.
     thread::sleep(Duration::from_millis(1_500));
     assert!(!timer.is_finished());

@@ -2,7 +2,9 @@
 //! times are replaced there: ids and locations are those of the run.
 #![cfg(all(feature = "diagnostics", not(miri)))]
 
+#[expect(clippy::await_holding_lock)] // The mistake.
 mod blocking_in_a_task;
+#[expect(clippy::infinite_iter)] // The mistake.
 mod computing_in_a_poll;
 mod deadlock_of_a_mutex_and_a_join;
 mod deadlock_of_permits;
