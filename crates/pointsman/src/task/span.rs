@@ -11,6 +11,7 @@ mod implementation {
     use tracing::{Span, span, trace, trace_span};
 
     use crate::task::id::Id;
+
     pub(crate) type Traced<F> = Instrumented<F>;
 
     /// The span of a task, by its id: the span itself is dropped with the future.
@@ -135,7 +136,7 @@ mod implementation {
             kind = %"block_on",
             task.name = %"",
             task.id = Id::take_one().as_number(),
-            original_size.bytes = unless_same(size, size),
+            original_size.bytes = None::<usize>,
             size.bytes = size,
             loc.file = location.file(),
             loc.line = location.line(),
