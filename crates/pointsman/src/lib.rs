@@ -39,6 +39,8 @@ pub mod macros;
 #[cfg(feature = "net")]
 pub mod net;
 mod park;
+#[cfg(all(unix, feature = "net"))]
+mod peer;
 #[cfg(feature = "process")]
 pub mod process;
 pub mod runtime;

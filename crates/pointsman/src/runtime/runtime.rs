@@ -81,6 +81,10 @@ impl Runtime {
             })
         };
         let shared = Shared::new(Id::next(), config, time, io);
+        #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+        if let Some(signal) = shared.config.dump_signal {
+            super::dump::signal::watch(signal, &shared);
+        }
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,
@@ -294,6 +298,9 @@ impl Runtime {
         // After the tasks were dropped, since their destructors may submit blocking functions.
         shared.blocking.close();
         shared.blocking.wait(shared, until);
+        // The last, so that a shutdown that waits can be looked at.
+        #[cfg(all(unix, feature = "diagnostics", feature = "net"))]
+        super::dump::serve::end(shared.id);
     }
 }
 

@@ -26,7 +26,20 @@ pub(crate) struct SpawnSite<'a> {
     pub(crate) span: SpawnSpan,
 }
 
+/// The site of the runtime's own jobs.
+#[cfg(feature = "diagnostics")]
+static OF_RUNTIME: &Location<'static> = Location::caller();
+
 impl SpawnSite<'_> {
+    /// That of a job of the runtime itself, which no dump shows.
+    pub(crate) fn of_runtime() -> Self {
+        Self {
+            #[cfg(feature = "diagnostics")]
+            location: OF_RUNTIME,
+            ..Self::caller()
+        }
+    }
+
     /// The caller of the function that calls this, without a name.
     #[inline]
     #[track_caller]
@@ -81,6 +94,13 @@ pub(crate) struct OriginParts {
     pub(crate) born: u32,
     /// The low half of the id of the task that spawned it; 0 if no task did.
     pub(crate) parent: u32,
+}
+
+#[cfg(feature = "diagnostics")]
+impl OriginParts {
+    pub(crate) fn is_of_runtime(&self) -> bool {
+        self.location == OF_RUNTIME
+    }
 }
 
 #[cfg(feature = "diagnostics")]
@@ -158,7 +178,14 @@ mod implementation {
             location
         }
 
+        /// The site of a task without a name, if the location is known.
         #[inline(always)]
+        pub(crate) fn known(site: SpawnSite<'_>, known: &KnownSites) -> Option<Self> {
+            let (address, number) = known.0[KnownSites::position(site.location)];
+            let is_known = ptr::eq(address, site.location) && site.name.is_none();
+            is_known.then_some(Self(number))
+        }
+
         pub(crate) fn new(site: SpawnSite<'_>, id: Id, known: &mut KnownSites) -> Self {
             let number = known.number(site.location);
             match site.name {
@@ -194,12 +221,15 @@ mod implementation {
         }
 
         #[inline(always)]
-        fn number(&mut self, location: &'static Location<'static>) -> u16 {
-            let address = ptr::from_ref(location);
+        fn position(location: &'static Location<'static>) -> usize {
             // A `Location` is three words long, so neighbours get different entries.
-            let entry = &mut self.0[address.addr() / align_of::<Location<'_>>() % KNOWN];
-            if entry.0 != address {
-                *entry = (address, number_of(location));
+            ptr::from_ref(location).addr() / align_of::<Location<'_>>() % KNOWN
+        }
+
+        fn number(&mut self, location: &'static Location<'static>) -> u16 {
+            let entry = &mut self.0[Self::position(location)];
+            if !ptr::eq(entry.0, location) {
+                *entry = (location, number_of(location));
             }
             entry.1
         }
@@ -210,7 +240,6 @@ mod implementation {
         lock(&NAMES).remove(&id);
     }
 
-    #[cold]
     fn number_of(location: &'static Location<'static>) -> u16 {
         lock(&SITES).number(location)
     }
@@ -276,6 +305,10 @@ mod implementation {
         }
 
         #[inline]
+        pub(crate) fn known(_: SpawnSite<'_>, _: &KnownSites) -> Option<Self> {
+            Some(Self)
+        }
+
         pub(crate) fn new(_: SpawnSite<'_>, _: Id, _: &mut KnownSites) -> Self {
             Self
         }

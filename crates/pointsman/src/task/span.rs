@@ -33,7 +33,7 @@ mod implementation {
         /// The name and size of a blocking function.
         function: Option<(&'static str, usize)>,
         /// Of a task whose span has it.
-        pub(crate) id: Option<Id>,
+        id: Option<Id>,
         span: TaskSpan,
     }
 
@@ -52,6 +52,11 @@ mod implementation {
         #[inline]
         pub(crate) fn task(self) -> TaskSpan {
             self.span
+        }
+
+        #[inline]
+        pub(crate) fn id(self) -> Option<Id> {
+            self.id
         }
 
         #[inline]
@@ -161,6 +166,8 @@ mod implementation {
 
 #[cfg(not(feature = "tracing"))]
 mod implementation {
+    use crate::task::id::Id;
+
     pub(crate) type Traced<F> = F;
 
     #[derive(Clone, Copy)]
@@ -178,6 +185,11 @@ mod implementation {
         #[inline]
         pub(crate) fn task(self) -> TaskSpan {
             TaskSpan
+        }
+
+        #[inline]
+        pub(crate) fn id(self) -> Option<Id> {
+            None
         }
 
         #[inline]

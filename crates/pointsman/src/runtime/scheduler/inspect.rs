@@ -9,13 +9,13 @@ use super::Shared;
 use super::slot::{Current, Slot};
 
 impl Shared {
-    /// The tasks that the workers poll, or have polled last.
-    pub(in crate::runtime) fn running_tasks(&self) -> Vec<usize> {
+    /// The task that each worker polls, or has polled last.
+    pub(in crate::runtime) fn running_tasks(&self) -> Vec<Option<usize>> {
         let task = |slot: &Slot| match slot.current() {
             Current::Task(task) => Some(task),
             Current::BlockOn | Current::Nothing => None,
         };
-        self.slots.iter().filter_map(task).collect()
+        self.slots.iter().map(task).collect()
     }
 
     // --- stalls ---
@@ -55,6 +55,16 @@ impl Shared {
 
     pub(in crate::runtime) fn current(&self, worker: usize) -> Current {
         self.slots[worker].current()
+    }
+
+    /// The number of the thread that has run a current-thread runtime last.
+    pub(in crate::runtime) fn only_thread(&self) -> Option<usize> {
+        self.only_slot.thread_number()
+    }
+
+    /// The number by which the system knows the thread that has held the slot last; 0 if it is not known.
+    pub(in crate::runtime) fn os_thread(&self, worker: usize) -> i32 {
+        self.slots[worker].os_thread()
     }
 
     pub(in crate::runtime) fn queued_at(&self, worker: usize) -> usize {

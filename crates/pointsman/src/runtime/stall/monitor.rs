@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::scheduler::Shared;
+use super::text::Line;
 use super::watch::Watch;
 use super::{Stall, StallConfig};
 use crate::task::clock;
@@ -19,11 +20,11 @@ use crate::task::clock;
 const MAX_PERIOD: Duration = Duration::from_millis(250);
 const MIN_PERIOD: Duration = Duration::from_millis(1);
 
-/// The least time between two lines on standard error.
+/// The least time between two reports on standard error.
 const PRINT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The thread has little to do, and so needs little: a hook of the user runs on it, and formatting.
-const STACK: usize = 256 << 10;
+/// A hook of the user runs on the thread, and what formats reports; only the pages that are used take memory.
+const STACK: usize = 1 << 20;
 
 /// Whether the thread looks again soon.
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
@@ -78,16 +79,34 @@ pub(in crate::runtime) fn forget(id: u64) {
     lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
 }
 
+/// Returns for how long a worker, which is awake and has made `steps`, has been in one poll; `None` if it was not in it
+/// at the last look, or the runtime is not watched.
+#[cfg(all(unix, feature = "net"))]
+pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> Option<Duration> {
+    let monitor = lock(&MONITOR);
+    let watched = monitor.runtimes.iter().find(|watched| watched.id == id)?;
+    let watch = Arc::clone(&watched.watch);
+    drop(monitor);
+    lock(&watch).polls_since(worker, steps, Instant::now())
+}
+
 /// Called when a runtime begins to work, after it has become visible that it does.
 #[inline]
 pub(in crate::runtime) fn arm() {
-    if !IS_ARMED.load(Relaxed) {
+    if !is_armed() {
         begin();
     }
 }
 
+/// Whether the monitor looks again soon, which also sets the clock of dumps.
+#[inline]
+pub(in crate::runtime) fn is_armed() -> bool {
+    IS_ARMED.load(Relaxed)
+}
+
 #[cold]
 fn begin() {
+    clock::refresh(Instant::now());
     let mut monitor = lock(&MONITOR);
     IS_ARMED.store(true, Relaxed);
     if monitor.is_started {
@@ -105,6 +124,7 @@ fn run() {
     let mut was_active = true;
     let mut late = Duration::ZERO;
     loop {
+        let began = Instant::now();
         let Looked {
             is_active,
             period,
@@ -115,8 +135,8 @@ fn run() {
         if is_active || was_active {
             drop(monitor);
             // A stalled runtime is looked at no earlier, so this is no condition variable.
-            let began = Instant::now();
-            thread::sleep(period);
+            thread::sleep(period.saturating_sub(began.elapsed()));
+            // Includes the time of a look that took long, such as that of a hook.
             late = began.elapsed().saturating_sub(period);
         } else {
             let next = next.map_or(Duration::MAX, |next| next.max(period));
@@ -170,7 +190,7 @@ fn look(printer: &mut Printer, late: Duration) -> Looked {
     }
 }
 
-/// Prints one line at most every [`PRINT_INTERVAL`].
+/// Prints one report at most every [`PRINT_INTERVAL`].
 #[derive(Default)]
 struct Printer {
     last: Option<Instant>,
@@ -184,11 +204,23 @@ impl Printer {
             return;
         }
         self.last = Some(now);
-        let line = match std::mem::take(&mut self.skipped) {
-            0 => format!("pointsman: {stall}\n"),
-            skipped => format!("pointsman: {stall} ({skipped} reports before were not printed)\n"),
-        };
-        // Not `eprintln`, which panics if standard error is closed, and which tests capture.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        let mut text = format!("pointsman: {}\n", Line(stall));
+        let skipped = std::mem::take(&mut self.skipped);
+        if skipped > 0 {
+            text += &format!("pointsman: {skipped} reports before this one were not printed\n");
+        }
+        print(&text);
+        // Afterwards, as the names of functions take long to find.
+        let frames = stall.stack().iter();
+        print(
+            &frames
+                .map(|frame| format!("    at {frame}\n"))
+                .collect::<String>(),
+        );
     }
+}
+
+/// Prints on standard error. `eprint` panics if that is closed, and tests capture it.
+fn print(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
