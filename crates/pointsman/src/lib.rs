@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // An internal feature: the items that need it name the public features that enable it.
-#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "reactor"))))]
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature, values("reactor")))))]
 // Some internal items are used only with certain features.
 #![cfg_attr(
     not(all(feature = "full", feature = "diagnostics")),

@@ -1,4 +1,4 @@
-//! Runs rustdoc, whose JSON only Rust's nightly writes.
+//! Runs rustdoc, whose JSON only Rust's nightly writes: the one that the environment variable `NIGHTLY` names.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,9 +68,10 @@ fn document(folder: &Path, target: &Path, package: &str, flags: &[&str]) -> Resu
 
 /// The cargo of rustup, not the one that runs this program.
 fn cargo(folder: &Path) -> Command {
+    let nightly = std::env::var("NIGHTLY").unwrap_or_else(|_| "nightly".to_owned());
     let mut command = Command::new("rustup");
     command
-        .args(["run", "nightly", "cargo"])
+        .args(["run", &nightly, "cargo"])
         .current_dir(folder)
         .env_remove("CARGO")
         .env_remove("RUSTC")

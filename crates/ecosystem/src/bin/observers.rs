@@ -21,8 +21,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 const FLAG: &str = "--cfg tokio_unstable";
 /// Lets console-subscriber run without the flag.
 const NO_FLAG: &str = "--cfg console_without_tokio_unstable";
-/// Tells the programs that tasks have names without the flag.
-const HAS_NAMES: &str = "--cfg console_without_tokio_unstable --cfg has_names";
 
 /// Builds the programs, sorted by name.
 fn build(
@@ -36,6 +34,11 @@ fn build(
         Runtime::Pointsman => "pointsman",
     };
     let flag_name = if flags == FLAG { "-unstable" } else { "" };
+    // On pointsman tasks have names without the flag.
+    let arguments: &[_] = match runtime {
+        Runtime::Tokio => &["--bins"],
+        Runtime::Pointsman => &["--bins", "--features", "names"],
+    };
     let folder = target.join(format!("observers-{runtime_name}"));
     for (name, path) in files(&home.join("observers/src/bin"))? {
         let copy = folder.join("src/bin").join(name).with_extension("rs");
@@ -50,11 +53,12 @@ fn build(
     )?;
     let build = Build {
         package: &folder,
-        target: &target.join(format!("observers-{runtime_name}{flag_name}-build")),
+        // One for both: most packages do not depend on the runtime.
+        target: &target.join(format!("observers{flag_name}-build")),
         runtime,
         flags: Some(flags),
     };
-    let built = build.targets(&["--bins"])?;
+    let built = build.targets(arguments)?;
     let programs = built.into_iter().filter(|((kind, _), _)| kind == "bin");
     Ok(programs
         .map(|((_, name), compiled)| (name, compiled))
@@ -112,10 +116,9 @@ fn observe() -> Result<bool> {
     let mut is_right = true;
     for (runtime, shown) in [(Runtime::Tokio, "Tokio"), (Runtime::Pointsman, "pointsman")] {
         for has_flag in [false, true] {
-            let (flags, with) = match (runtime, has_flag) {
-                (_, true) => (FLAG, format!(", with {FLAG}")),
-                (Runtime::Tokio, false) => (NO_FLAG, String::new()),
-                (Runtime::Pointsman, false) => (HAS_NAMES, String::new()),
+            let (flags, with) = match has_flag {
+                true => (FLAG, format!(", with {FLAG}")),
+                false => (NO_FLAG, String::new()),
             };
             println!("On {shown}{with}:");
             for (name, compiled) in build(home, &target, runtime, flags)? {

@@ -141,7 +141,7 @@ mod implementation {
             kind = %"block_on",
             task.name = %"",
             task.id = Id::take_one().as_number(),
-            original_size.bytes = unless_same(size, size),
+            original_size.bytes = None::<usize>,
             size.bytes = size,
             loc.file = location.file(),
             loc.line = location.line(),

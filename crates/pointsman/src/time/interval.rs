@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::instant::FAR_FUTURE;
+#[cfg(feature = "tracing")]
 use super::span::IntervalSpan;
 use super::{Instant, Sleep, sleep_until};
 
@@ -60,6 +61,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
         delay: Box::pin(sleep_until(start)),
         period: period.min(FAR_FUTURE),
         missed_tick_behavior: MissedTickBehavior::default(),
+        #[cfg(feature = "tracing")]
         span: IntervalSpan::new(),
     }
 }
@@ -129,6 +131,7 @@ pub struct Interval {
     delay: Pin<Box<Sleep>>,
     period: Duration,
     missed_tick_behavior: MissedTickBehavior,
+    #[cfg(feature = "tracing")]
     span: IntervalSpan,
 }
 

@@ -107,15 +107,8 @@ mod implementation {
         #[inline]
         pub(in crate::time) fn reset(&mut self, _: Instant) {}
     }
-
-    pub(in crate::time) struct IntervalSpan;
-
-    impl IntervalSpan {
-        #[inline]
-        pub(in crate::time) fn new() -> Self {
-            Self
-        }
-    }
 }
 
-pub(in crate::time) use implementation::{IntervalSpan, SleepSpans};
+#[cfg(feature = "tracing")]
+pub(in crate::time) use implementation::IntervalSpan;
+pub(in crate::time) use implementation::SleepSpans;

@@ -25,12 +25,12 @@ fn spawn<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {
-    #[cfg(any(tokio_unstable, has_names))]
+    #[cfg(any(tokio_unstable, feature = "names"))]
     return tokio::task::Builder::new()
         .name(name)
         .spawn(future)
         .unwrap();
-    #[cfg(not(any(tokio_unstable, has_names)))]
+    #[cfg(not(any(tokio_unstable, feature = "names")))]
     {
         let _ = name;
         tokio::spawn(future)
@@ -122,8 +122,6 @@ struct Record {
     states: BTreeMap<u64, resources::Stats>,
     ops: BTreeMap<u64, async_ops::AsyncOp>,
     op_stats: BTreeMap<u64, async_ops::Stats>,
-    /// What the last poll of an operation returned.
-    is_ready: BTreeMap<u64, bool>,
 }
 
 impl Record {
@@ -146,9 +144,6 @@ impl Record {
             self.resources
                 .extend(resources.map(|it| (number(&it.id), it)));
             self.states.extend(update.stats_update);
-            let polls = update.new_poll_ops.into_iter();
-            self.is_ready
-                .extend(polls.map(|it| (number(&it.async_op_id), it.is_ready)));
         }
         if let Some(update) = update.async_op_update {
             assert_eq!(update.dropped_events, 0);
@@ -179,44 +174,45 @@ impl Record {
         text
     }
 
-    /// The operations of a task that are not complete: each with its resource, the inner ones last.
+    /// The operations of a task that are not complete, each with its resource.
     fn waits(&self, task: u64) -> String {
-        let mut text = String::new();
+        let mut texts = Vec::new();
         for (id, op) in &self.ops {
             let stats = &self.op_stats[id];
             if number(&stats.task_id) == task && stats.dropped_at.is_none() {
-                assert_eq!(self.is_ready.get(id), Some(&false));
-                text += &format!(
+                texts.push(format!(
                     "\n|     {} of {}{}",
                     op.source,
                     self.resource(number(&op.resource_id)),
                     attributes(&stats.attributes)
-                );
+                ));
             }
         }
-        text
+        texts.sort();
+        texts.concat()
     }
 
+    /// Prints the tasks and resources of this file, sorted, as the ids of spans have no order.
     fn print(&self) {
+        let mut lines = Vec::new();
         for (id, task) in &self.tasks {
             let text = |name: &str| field(&task.fields, name).unwrap_or_default();
-            assert!(text("task.id") != "0" && !text("task.id").is_empty());
-            assert!(text("size.bytes") != "0" && !text("size.bytes").is_empty());
-            println!(
-                "| {} {:?} at {} ({}){}",
+            assert!(!text("task.id").is_empty() && !text("size.bytes").is_empty());
+            lines.push(format!(
+                "{} {:?} at {} ({}){}",
                 text("kind"),
                 text("task.name"),
                 place(&task.location),
                 self.target(task.metadata),
                 self.waits(*id)
-            );
+            ));
         }
         for (id, resource) in &self.resources {
             let is_own =
                 resource.location.is_none() || place(&resource.location).contains("console");
             if is_own && self.states[id].dropped_at.is_none() {
-                println!(
-                    "| {} ({}){}{}",
+                lines.push(format!(
+                    "{} ({}){}{}",
                     self.resource(*id),
                     self.target(resource.metadata),
                     if resource.is_internal {
@@ -225,13 +221,17 @@ impl Record {
                         ""
                     },
                     attributes(&self.states[id].attributes)
-                );
+                ));
             }
         }
+        lines.sort();
+        for line in &lines {
+            println!("| {line}");
+        }
         println!(
-            "{} tasks, {} resources",
+            "{} tasks, and {} resources that are alive",
             self.tasks.len(),
-            self.resources.len()
+            lines.len() - self.tasks.len()
         );
     }
 }
@@ -297,7 +297,7 @@ fn serve_and_read(
 }
 
 /// Whether the runtime records anything: Tokio only with the flag.
-const RECORDS: bool = cfg!(any(tokio_unstable, has_names));
+const RECORDS: bool = cfg!(any(tokio_unstable, feature = "names"));
 
 fn main() {
     let address = Reserved::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
