@@ -213,6 +213,82 @@ fn a_waker_that_does_not_return_is_reported() {
 }
 
 #[test]
+fn a_late_timer_is_reported() {
+    must_end(|| {
+        // A runtime whose polls were short so far runs many until it looks for timers. None of these is a stall; on a busy
+        // machine one may be, and hide the timer.
+        let text = loop {
+            let (runtime, reported) = watched(&mut Builder::new_current_thread());
+            runtime.block_on(async {
+                for _ in 0..1_000 {
+                    task::spawn(async {}).await.unwrap();
+                }
+                let timer = task::spawn(sleep(Duration::from_millis(1)));
+                for _ in 0..50 {
+                    task::spawn(async { thread::sleep(THRESHOLD / 6) });
+                }
+                timer.await.unwrap();
+            });
+            drop(runtime);
+            if let Some(report) = reported.iter().find(|report| report.0 == StallKind::Timer) {
+                break report.1;
+            }
+        };
+        assert_eq!(
+            text,
+            "stall: a timer is due and no thread has fired it for T ms"
+        );
+    });
+}
+
+/// All workers are blocked, so the watchdog polls, and gets stuck in a waker. Then the workers go on, without I/O.
+#[cfg(all(unix, feature = "net"))]
+#[test]
+fn io_that_no_thread_polls_is_reported() {
+    use pointsman::net::UnixStream;
+    use std::io::Write;
+
+    must_end(|| {
+        let (runtime, reported) = watched(&mut workers(1));
+        let (hold_waker, released) = channel::<()>();
+        let (hold_worker, worker_released) = channel::<()>();
+        let ((first, mut to_first), (second, mut to_second)) = runtime.block_on(async {
+            [(), ()]
+                .map(|()| {
+                    let (ours, theirs) = UnixStream::pair().unwrap();
+                    (ours, theirs.into_std().unwrap())
+                })
+                .into()
+        });
+        let waker = Arc::new(Blocks(std::sync::Mutex::new(Some(released))));
+        let is_called = waker.clone();
+        let stuck = runtime.spawn(async move {
+            let waker = waker.into();
+            let mut cx = Context::from_waker(&waker);
+            assert!(first.poll_read_ready(&mut cx).is_pending());
+            to_first.write_all(&[1]).unwrap();
+            wait(worker_released);
+            first
+        });
+        // The watchdog calls the waker, as the worker is blocked.
+        while is_called.0.lock().unwrap().is_some() {
+            thread::yield_now();
+        }
+        drop(hold_worker);
+        let _first = runtime.block_on(stuck).unwrap();
+        let read = runtime.spawn(async move { second.readable().await.is_ok() });
+        to_second.write_all(&[1]).unwrap();
+        let mut reports = reported.iter().filter(|report| report.0 == StallKind::Io);
+        assert_eq!(
+            reports.next().unwrap().1,
+            "stall: I/O events wait and no thread has polled for them for T ms"
+        );
+        drop(hold_waker);
+        assert!(runtime.block_on(read).unwrap());
+    });
+}
+
+#[test]
 fn a_hook_that_does_not_return_is_reported() {
     must_end(|| {
         let (release, released) = channel::<()>();
