@@ -113,6 +113,18 @@ pub enum StallKind {
 }
 
 impl Stall {
+    fn new(kind: StallKind, runtime: Option<Arc<str>>, duration: Duration) -> Self {
+        Self {
+            kind,
+            runtime,
+            duration,
+            worker: None,
+            task: None,
+            waiting: 0,
+            stack: Stack::default(),
+        }
+    }
+
     /// Returns what does not go on.
     #[must_use]
     pub fn kind(&self) -> StallKind {

@@ -196,15 +196,7 @@ fn check(
 }
 
 fn stall(kind: StallKind, shared: &Shared, duration: Duration) -> Stall {
-    Stall {
-        kind,
-        runtime: shared.name(),
-        duration,
-        worker: None,
-        task: None,
-        waiting: 0,
-        stack: Stack::default(),
-    }
+    Stall::new(kind, shared.name(), duration)
 }
 
 /// The task that a local set polls on the thread that runs a current-thread runtime.
