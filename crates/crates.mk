@@ -8,14 +8,14 @@ rust: ## run the Rust tests and the loom models
 # The 32-bit target of the tests: one that needs no system library.
 NARROW := i686-unknown-linux-musl
 
-# Without `diagnostics`, with which the other tests run: programs have the layout of tasks and locks that is tested here.
+# Without `diagnostics`, with which the other tests run: here the other layout of tasks and locks is tested.
 rust-32: ## run the Rust tests for 32 bits
 	rustup target add $(NARROW)
 ifeq ($(shell uname -sm),Linux x86_64)
-	cargo test --package pointsman --lib --tests --features full,test-util --quiet --target $(NARROW)
+	cargo test --package pointsman --lib --tests --no-default-features --features full,test-util --quiet --target $(NARROW)
 else
 	@echo "They run only on Linux on x86-64: compiling them."
-	cargo check --package pointsman --lib --tests --features full,test-util --target $(NARROW)
+	cargo check --package pointsman --lib --tests --no-default-features --features full,test-util --target $(NARROW)
 endif
 
 rust-oldest: ## test the crates and the guides' examples with the oldest supported Rust
@@ -127,6 +127,17 @@ sanitizer-%:
 	$(call toolchain,nightly,rust-src)
 	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
 	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
+
+# The seconds during which dumps are taken with each sanitizer.
+DUMP_SECONDS := 60
+DUMP_SECONDS_address := 10
+dump-under-load: $(SANITIZERS:%=dump-under-load-%) ## take 1,000 dumps a second under load with the sanitizers; minutes
+
+dump-under-load-%:
+	$(call toolchain,nightly,rust-src)
+	DUMP_SECONDS=$(or $(DUMP_SECONDS_$*),$(DUMP_SECONDS)) RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* \
+	  cargo +nightly test -Zbuild-std --package pointsman --features full,diagnostics --test dump_under_load --quiet \
+	  --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$* -- --ignored --nocapture
 
 conformance: ## run Tokio's own tests on the crate (FILE=sync_mpsc UNSTABLE=1)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(if $(UNSTABLE),--unstable) $(FILE)

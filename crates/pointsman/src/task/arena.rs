@@ -61,6 +61,13 @@ struct OwnerState {
     is_shut_down: bool,
 }
 
+/// What a new task is made of. The state word of the slot is vacant, and [`Header::chunk`] works.
+pub(super) struct Allocated {
+    pub(super) memory: NonNull<Header>,
+    pub(super) id: Id,
+    pub(super) site: Site,
+}
+
 /// The memory of the tasks of one owner. See the module.
 pub(crate) struct Arena<S> {
     scheduler: S,
@@ -99,37 +106,60 @@ impl<S: Schedule> Arena<S> {
         &self.scheduler
     }
 
-    /// # Safety
-    /// The caller owns the arena.
-    #[inline]
-    pub(super) unsafe fn next_id(&self, site: SpawnSite<'_>) -> (Id, Site) {
-        // SAFETY: only the owner uses `local`, and the caller owns the arena.
-        self.local.with_mut(|local| unsafe {
-            if (*local).next_id == (*local).last_id {
-                (*local).next_id = Id::take(ID_BATCH);
-                (*local).last_id = (*local).next_id + ID_BATCH;
-            }
-            (*local).next_id += 1;
-            let id = Id::from_number((*local).next_id - 1);
-            (id, Site::new(site, id, &mut (*local).sites))
-        })
-    }
-
-    /// Allocates a slot for a task. `offset` of its header is set, and its state word is vacant.
+    /// Allocates a slot for a task, if one was used before and neither an id nor the number of the location has to
+    /// be fetched. See [`Allocated`].
     ///
     /// # Safety
     /// The caller owns the arena, has not closed it, and writes a task to the slot before it uses the arena
     /// again.
-    #[inline]
-    pub(super) unsafe fn allocate(arena: NonNull<Self>, layout: Layout) -> NonNull<Header> {
+    #[inline(always)]
+    pub(super) unsafe fn allocate_used(
+        &self,
+        layout: Layout,
+        site: SpawnSite<'_>,
+    ) -> Option<Allocated> {
+        self.local.with_mut(|local| {
+            // SAFETY: only the owner uses `local`, and the caller owns the arena.
+            let local = unsafe { &mut *local };
+            let number = local.next_id;
+            if number == local.last_id || site.span.id().is_some() {
+                return None;
+            }
+            let site = Site::known(site, &local.sites)?;
+            let memory = local.slab.take_used(class_of(layout))?;
+            local.next_id = number + 1;
+            let id = Id::from_number(number);
+            Some(Allocated { memory, id, site })
+        })
+    }
+
+    /// Allocates a slot for a task.
+    ///
+    /// # Safety
+    /// As of [`allocate_used`](Self::allocate_used).
+    pub(super) unsafe fn allocate(
+        arena: NonNull<Self>,
+        layout: Layout,
+        site: SpawnSite<'_>,
+    ) -> Allocated {
         // SAFETY: the arena is not closed, so it is not freed.
         unsafe { arena.as_ref() }.local.with_mut(|local| {
             // SAFETY: only the owner uses `local`, and the caller owns the arena.
             let local = unsafe { &mut *local };
-            match local.slab.take(class_of(layout)) {
+            let id = site.span.id().unwrap_or_else(|| {
+                if local.next_id == local.last_id {
+                    local.next_id = Id::take(ID_BATCH);
+                    local.last_id = local.next_id + ID_BATCH;
+                }
+                local.next_id += 1;
+                Id::from_number(local.next_id - 1)
+            });
+            let memory = match local.slab.take(class_of(layout)) {
                 Some(header) => header,
                 None => Self::allocate_more(arena, local, layout),
-            }
+            };
+            let site = Site::new(site, id, &mut local.sites);
+            Allocated { memory, id, site }
         })
     }
 
@@ -346,5 +376,11 @@ impl Id {
     /// Reserves `count` ids and returns the first.
     fn take(count: u64) -> u64 {
         NEXT_ID.fetch_add(count, Relaxed)
+    }
+
+    /// Reserves an id for a span, which is created before its task.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_one() -> Self {
+        Self::from_number(Self::take(1))
     }
 }

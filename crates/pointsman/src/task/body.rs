@@ -17,7 +17,7 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use super::activity::Activity;
-use super::arena::{Arena, Schedule};
+use super::arena::{Allocated, Arena, Schedule};
 use super::coop;
 use super::current::Running;
 use super::error::JoinError;
@@ -25,6 +25,7 @@ use super::id::Id;
 use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
 use super::slab::{LARGEST_SLOT, MAX_ALIGN};
+use super::span::{TaskSpan, Traced};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
@@ -50,7 +51,8 @@ enum Stage<F: Future> {
 /// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>() || align_of::<F>() > MAX_ALIGN
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Traced<Ready<()>>>>()
+        || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {
@@ -65,13 +67,48 @@ impl RawTask {
         is_job: bool,
         site: SpawnSite<'_>,
     ) -> Self {
-        // SAFETY: the caller owns the arena, so no other thread uses its counters.
-        let (id, site) = unsafe { arena.as_ref().next_id(site) };
-        // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
-        // can fail.
-        let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
+        let span = site.span.task();
+        // SAFETY: the caller owns the arena and has not closed it. `write` follows at once.
+        match unsafe { arena.as_ref().allocate_used(Layout::new::<Body<F>>(), site) } {
+            // SAFETY: the slot is for this layout, and its task is written here only.
+            Some(allocated) => unsafe { Self::write::<F, S>(allocated, future, is_job, span) },
+            // SAFETY: the caller owns the arena and has not closed it.
+            None => unsafe { Self::new_slowly(arena, future, is_job, site) },
+        }
+    }
+
+    /// Apart from [`new`](Self::new), which then calls no function and so saves no registers.
+    ///
+    /// # Safety
+    /// As of [`new`](Self::new).
+    #[cold]
+    #[inline(never)]
+    unsafe fn new_slowly<F: Future, S: Schedule>(
+        arena: NonNull<Arena<S>>,
+        future: F,
+        is_job: bool,
+        site: SpawnSite<'_>,
+    ) -> Self {
+        // SAFETY: the caller owns the arena and has not closed it. The slot is for this layout, and `write`
+        // follows at once.
+        unsafe {
+            let allocated = Arena::allocate(arena, Layout::new::<Body<F>>(), site);
+            Self::write::<F, S>(allocated, future, is_job, site.span.task())
+        }
+    }
+
+    /// # Safety
+    /// The slot was just allocated for the layout of `Body<F>`.
+    #[inline(always)]
+    unsafe fn write<F: Future, S: Schedule>(
+        allocated: Allocated,
+        future: F,
+        is_job: bool,
+        span: TaskSpan,
+    ) -> Self {
+        let Allocated { memory, id, site } = allocated;
         let body = memory.cast::<Body<F>>().as_ptr();
-        // SAFETY: `allocate` returned a slot for the layout of `Body<F>` that no other thread writes. Its
+        // SAFETY: the caller has allocated a slot for the layout of `Body<F>`, which no other thread writes. Its
         // state word is vacant until `initialize`, so other threads read nothing else of it before.
         // `initialize` comes last.
         unsafe {
@@ -81,6 +118,7 @@ impl RawTask {
             (&raw mut (*body).header.activity).write(Activity::default());
             (&raw mut (*body).header.origin).write(Origin::new());
             (&raw mut (*body).header.site).write(site);
+            (&raw mut (*body).header.span).write(span);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();

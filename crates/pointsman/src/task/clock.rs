@@ -1,8 +1,9 @@
 //! A coarse clock of the process, which costs one load to read. The age of a task is measured with it.
 //!
 //! Workers set it at the end of each quantum and when they wake up, since they read the time there anyway. So
-//! it is late by the length of the polls that run, and stands still while all runtimes are idle:
-//! [`refresh`] is called before a thread that is not a worker spawns a task in an idle runtime.
+//! it is late by the length of the polls that run; the monitor of stalls, which also sets it, bounds that. It
+//! stands still while all runtimes are idle: [`refresh`] is called before a thread that is not a worker spawns
+//! a task in an idle runtime.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -20,17 +21,18 @@ pub(crate) fn now() -> u32 {
     NOW.load(Relaxed)
 }
 
-/// Sets the clock to `now`. Returns when it has to be set next.
+/// Sets the clock to `now`. Returns the time until it has to be set next.
 #[cold]
-pub(crate) fn refresh(now: Instant) -> Instant {
+pub(crate) fn refresh(now: Instant) -> Duration {
     let start = *START.get_or_init(|| now);
-    let elapsed = now.saturating_duration_since(start).as_millis() as u64 / TICK_MS;
-    let ticks = elapsed as u32;
+    let elapsed = now.saturating_duration_since(start);
+    let ticks = (elapsed.as_millis() as u64 / TICK_MS) as u32;
     // Stored only if it changes, so that the workers share the cache line.
     if NOW.load(Relaxed) != ticks {
         NOW.store(ticks, Relaxed);
     }
-    start + Duration::from_millis((elapsed + 1) * TICK_MS)
+    let into_tick = elapsed.as_nanos() as u64 % (TICK_MS * 1_000_000);
+    Duration::from_nanos(TICK_MS * 1_000_000 - into_tick)
 }
 
 /// The time from `then` to the last refresh.

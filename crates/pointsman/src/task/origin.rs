@@ -10,30 +10,48 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The call that spawns a task. Without the feature it is empty, as it is passed by each spawn.
+use super::span::{SpawnSpan, Traced};
+
+/// The call that spawns a task. Without the features it is empty, as it is passed by each spawn.
 #[derive(Clone, Copy)]
 pub(crate) struct SpawnSite<'a> {
-    #[cfg(feature = "diagnostics")]
-    location: &'static Location<'static>,
+    #[cfg(any(feature = "diagnostics", feature = "tracing"))]
+    pub(crate) location: &'static Location<'static>,
     /// Behind a reference, so that a site is passed in two registers.
-    #[cfg(feature = "diagnostics")]
-    name: Option<&'a &'a str>,
-    #[cfg(not(feature = "diagnostics"))]
+    #[cfg(any(feature = "diagnostics", feature = "tracing"))]
+    pub(crate) name: Option<&'a &'a str>,
+    #[cfg(not(any(feature = "diagnostics", feature = "tracing")))]
     _name: std::marker::PhantomData<&'a str>,
+    /// Empty without the feature `tracing`.
+    pub(crate) span: SpawnSpan,
 }
 
+/// The site of the runtime's own jobs.
+#[cfg(feature = "diagnostics")]
+static OF_RUNTIME: &Location<'static> = Location::caller();
+
 impl SpawnSite<'_> {
+    /// That of a job of the runtime itself, which no dump shows.
+    pub(crate) fn of_runtime() -> Self {
+        Self {
+            #[cfg(feature = "diagnostics")]
+            location: OF_RUNTIME,
+            ..Self::caller()
+        }
+    }
+
     /// The caller of the function that calls this, without a name.
     #[inline]
     #[track_caller]
     pub(crate) fn caller() -> Self {
         Self {
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             location: Location::caller(),
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             name: None,
-            #[cfg(not(feature = "diagnostics"))]
+            #[cfg(not(any(feature = "diagnostics", feature = "tracing")))]
             _name: std::marker::PhantomData,
+            span: SpawnSpan::new(),
         }
     }
 }
@@ -42,13 +60,28 @@ impl<'a> SpawnSite<'a> {
     /// The caller of the function that calls this.
     #[inline]
     #[track_caller]
-    #[cfg_attr(not(feature = "diagnostics"), expect(unused_variables))]
+    #[cfg_attr(
+        not(any(feature = "diagnostics", feature = "tracing")),
+        expect(unused_variables)
+    )]
     pub(crate) fn named_caller(name: Option<&'a &'a str>) -> Self {
         Self {
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             name,
             ..Self::caller()
         }
+    }
+}
+
+impl SpawnSite<'_> {
+    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself. Without
+    /// the feature `tracing` this is the future.
+    #[inline]
+    pub(crate) fn traced<F>(&mut self, future: F) -> Traced<F> {
+        #[cfg(feature = "tracing")]
+        return self.span.trace(future, self.name.copied(), self.location);
+        #[cfg(not(feature = "tracing"))]
+        future
     }
 }
 
@@ -61,6 +94,13 @@ pub(crate) struct OriginParts {
     pub(crate) born: u32,
     /// The low half of the id of the task that spawned it; 0 if no task did.
     pub(crate) parent: u32,
+}
+
+#[cfg(feature = "diagnostics")]
+impl OriginParts {
+    pub(crate) fn is_of_runtime(&self) -> bool {
+        self.location == OF_RUNTIME
+    }
 }
 
 #[cfg(feature = "diagnostics")]
@@ -138,7 +178,14 @@ mod implementation {
             location
         }
 
+        /// The site of a task without a name, if the location is known.
         #[inline(always)]
+        pub(crate) fn known(site: SpawnSite<'_>, known: &KnownSites) -> Option<Self> {
+            let (address, number) = known.0[KnownSites::position(site.location)];
+            let is_known = ptr::eq(address, site.location) && site.name.is_none();
+            is_known.then_some(Self(number))
+        }
+
         pub(crate) fn new(site: SpawnSite<'_>, id: Id, known: &mut KnownSites) -> Self {
             let number = known.number(site.location);
             match site.name {
@@ -174,12 +221,15 @@ mod implementation {
         }
 
         #[inline(always)]
-        fn number(&mut self, location: &'static Location<'static>) -> u16 {
-            let address = ptr::from_ref(location);
+        fn position(location: &'static Location<'static>) -> usize {
             // A `Location` is three words long, so neighbours get different entries.
-            let entry = &mut self.0[address.addr() / align_of::<Location<'_>>() % KNOWN];
-            if entry.0 != address {
-                *entry = (address, number_of(location));
+            ptr::from_ref(location).addr() / align_of::<Location<'_>>() % KNOWN
+        }
+
+        fn number(&mut self, location: &'static Location<'static>) -> u16 {
+            let entry = &mut self.0[Self::position(location)];
+            if !ptr::eq(entry.0, location) {
+                *entry = (location, number_of(location));
             }
             entry.1
         }
@@ -190,7 +240,6 @@ mod implementation {
         lock(&NAMES).remove(&id);
     }
 
-    #[cold]
     fn number_of(location: &'static Location<'static>) -> u16 {
         lock(&SITES).number(location)
     }
@@ -256,6 +305,10 @@ mod implementation {
         }
 
         #[inline]
+        pub(crate) fn known(_: SpawnSite<'_>, _: &KnownSites) -> Option<Self> {
+            Some(Self)
+        }
+
         pub(crate) fn new(_: SpawnSite<'_>, _: Id, _: &mut KnownSites) -> Self {
             Self
         }

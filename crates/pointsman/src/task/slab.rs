@@ -180,24 +180,30 @@ impl Slab {
         }
     }
 
-    /// Returns a free slot of this class, unless that takes a new chunk.
-    #[inline]
-    pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Header>> {
+    /// Returns a free slot of this class that was used before, if the first chunk has one.
+    #[inline(always)]
+    pub(super) fn take_used(&mut self, class: usize) -> Option<NonNull<Header>> {
         let first = self.classes.get(class)?.first;
         // SAFETY: a chunk is taken out of its class's list before it is freed.
         let owned = &unsafe { first.as_ref() }?.owned;
-        let Some(header) = NonNull::new(owned.free.get().cast_mut()) else {
-            return self.carve(class);
-        };
+        let header = NonNull::new(owned.free.get().cast_mut())?;
         // SAFETY: a slot in a free list belongs to the owner.
         owned.free.set(unsafe { header.as_ref() }.next.get());
         owned.used.set(owned.used.get() + 1);
         Some(header)
     }
 
+    /// Returns a free slot of this class, unless that takes a new chunk.
+    pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Header>> {
+        match self.take_used(class) {
+            Some(header) => Some(header),
+            None => self.carve(class),
+        }
+    }
+
     /// As [`take`](Self::take), if the first chunk's free list is empty.
     fn carve(&mut self, class: usize) -> Option<NonNull<Header>> {
-        let first = self.classes[class].first;
+        let first = self.classes.get(class)?.first;
         // SAFETY: a chunk is taken out of its class's list before it is freed.
         let chunk = unsafe { first.as_ref() }?;
         let carved = chunk.carved.load(Relaxed);

@@ -85,7 +85,7 @@ fn run(mut receiver: &UnixStream) {
         numbers.dedup();
         for number in numbers {
             let is_alive = |(signal, runtime): &(c_int, Weak<Shared>)| {
-                runtime.upgrade().filter(|_| *signal == number.into())
+                runtime.upgrade().filter(|_| *signal == c_int::from(number))
             };
             let runtimes: Vec<_> = signals().runtimes.iter().filter_map(is_alive).collect();
             for shared in runtimes {

@@ -14,6 +14,7 @@ use crate::task::arena::FoundTasks;
 use crate::task::clock;
 use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
+use crate::task::origin::OriginParts;
 
 /// One reading of all tasks.
 pub(super) struct Reading {
@@ -25,7 +26,11 @@ pub(super) struct Reading {
 impl Reading {
     fn take(shared: &Shared) -> Self {
         let found = find_tasks(shared);
-        let mut facts: Vec<_> = found.facts().collect();
+        let is_shown = |facts: &TaskFacts| {
+            let origin = facts.origin.as_ref();
+            !origin.is_some_and(OriginParts::is_of_runtime)
+        };
+        let mut facts: Vec<_> = found.facts().filter(is_shown).collect();
         // Frees the tasks that have ended meanwhile.
         drop(found);
         facts.sort_by_key(|facts| facts.id);
@@ -84,10 +89,15 @@ impl Handle {
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
-        let mut running = shared.running_tasks();
-        running.extend(list::running_tasks(shared.id));
-        let task = |facts: &TaskFacts| Task {
-            trace: trace(facts, &reading, running.contains(&facts.address)),
+        let on_workers = shared.running_tasks();
+        let in_sets = list::running_tasks(shared.id);
+        let task = |facts: &TaskFacts| {
+            let is_this = |&task: &Option<usize>| task == Some(facts.address);
+            let worker = on_workers.iter().position(is_this);
+            let is_running = worker.is_some() || in_sets.contains(&facts.address);
+            Task {
+                trace: trace(facts, &reading, is_running, worker),
+            }
         };
         Dump {
             tasks: Tasks {
@@ -128,14 +138,15 @@ impl StuckTask {
         self.found.note_poll(lasted);
     }
 
-    pub(in crate::runtime) fn describe(&self) -> Task {
+    pub(in crate::runtime) fn describe(&self, worker: usize) -> Task {
         Task {
-            trace: trace(&self.reading.facts[0], &self.reading, true),
+            trace: trace(&self.reading.facts[0], &self.reading, true, Some(worker)),
         }
     }
 }
 
-fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
+/// `worker` polls the task, or has polled it last.
+fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool, worker: Option<usize>) -> Trace {
     let state = match facts.progress {
         Progress::RunningOrYielded if facts.is_job || is_running => State::Running,
         Progress::RunningOrYielded | Progress::Queued => State::Queued,
@@ -152,6 +163,7 @@ fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
             .and_then(|origin| reading.find(origin.parent))
             .map(|spawner| spawner.id),
         state,
+        worker: worker.filter(|_| state == State::Running),
         is_blocking: facts.is_job,
         polls: facts.activity.polls,
         longest_poll: facts.activity.longest_poll,
@@ -167,7 +179,7 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
         since: clock::since(holder.since),
-        is_unclaimed: holder.is_unclaimed,
+        is_unclaimed: holder.granted_at.is_some(),
     });
     Wait {
         kind: note.kind,

@@ -23,6 +23,10 @@ impl Worker<'_> {
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
         }
+        #[cfg(feature = "diagnostics")]
+        {
+            self.until_clock = 0;
+        }
         let polls = self.slot.polls();
         if mem::replace(&mut self.polls_at_park, polls) == polls {
             self.slot.counters.idle_parks.add(1);

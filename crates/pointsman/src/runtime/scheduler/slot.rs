@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
@@ -19,7 +19,7 @@ use super::super::stall;
 use super::Shared;
 use super::policy::Pace;
 use super::queue::Queue;
-use crate::loom::sync::atomic::AtomicUsize;
+use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::task::arena::Arena;
 use crate::task::raw::{Header, RawTask};
 
@@ -158,12 +158,14 @@ impl Slot {
     #[inline]
     fn set_current(&self, task: *const Header) {
         if cfg!(feature = "diagnostics") {
-            self.current.store(task.cast_mut(), Relaxed);
+            // ORDERING: Release pairs with the Acquire of `current`: a thread that sees a later task sees its steps.
+            self.current.store(task.cast_mut(), Release);
         }
     }
 
     pub(super) fn current(&self) -> Current {
-        match self.current.load(Relaxed).cast_const() {
+        // ORDERING: see `set_current`.
+        match self.current.load(Acquire).cast_const() {
             BLOCK_ON => Current::BlockOn,
             task if task.is_null() => Current::Nothing,
             task => Current::Task(task.addr()),

@@ -32,9 +32,9 @@ pub(super) struct Worker<'a> {
     pace: Pace,
     /// When the worker last read the clock or stopped being idle.
     since: Instant,
-    /// When the clock of dumps has to be set; to compare is cheaper than to divide.
+    /// The busy nanoseconds until the clock of dumps has to be set; 0 after a sleep.
     #[cfg(feature = "diagnostics")]
-    clock_due: Instant,
+    pub(super) until_clock: u64,
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
     /// The number of tasks that have yielded in a row.
@@ -73,15 +73,14 @@ impl<'a> Worker<'a> {
         slot: &'a Slot,
         parker: &'a Arc<ThreadParker>,
     ) -> Self {
-        let now = Instant::now();
         Self {
             shared,
             slot,
             parker,
             pace: Pace::new(),
-            since: now,
+            since: Instant::now(),
             #[cfg(feature = "diagnostics")]
-            clock_due: now,
+            until_clock: 0,
             left: 0,
             yielded: 0,
             round: 0,
@@ -125,7 +124,6 @@ impl<'a> Worker<'a> {
                 if self.parker.take_notified() {
                     self.slot.begin_block_on_poll();
                     let result = poll();
-                    self.slot.end_polls();
                     if result.is_some() {
                         return result;
                     }
@@ -158,7 +156,10 @@ impl<'a> Worker<'a> {
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
-                    self.set_clock();
+                    #[cfg(feature = "diagnostics")]
+                    if self.until_clock == 0 {
+                        self.set_clock();
+                    }
                 }
                 Paused::Lost => return None,
             }
@@ -289,18 +290,21 @@ impl<'a> Worker<'a> {
     pub(super) fn count_busy(&mut self) -> Duration {
         let now = Instant::now();
         let elapsed = now - mem::replace(&mut self.since, now);
-        self.set_clock();
-        self.slot.counters.busy.add(elapsed.as_nanos() as u64);
+        let nanoseconds = elapsed.as_nanos() as u64;
+        self.slot.counters.busy.add(nanoseconds);
+        #[cfg(feature = "diagnostics")]
+        match self.until_clock.checked_sub(nanoseconds) {
+            Some(left) => self.until_clock = left,
+            None => self.set_clock(),
+        }
         elapsed
     }
 
-    /// Sets the clock of dumps to `since`, if it is due.
-    #[inline]
+    /// Sets the clock of dumps to `since`.
+    #[cfg(feature = "diagnostics")]
+    #[cold]
     fn set_clock(&mut self) {
-        #[cfg(feature = "diagnostics")]
-        if self.since >= self.clock_due {
-            self.clock_due = clock::refresh(self.since);
-        }
+        self.until_clock = clock::refresh(self.since).as_nanos() as u64;
     }
 
     pub(super) fn pop(&self) -> Option<Notified> {

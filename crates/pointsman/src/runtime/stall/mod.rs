@@ -15,7 +15,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use self::monitor::{arm, forget, register};
+#[cfg(all(unix, feature = "net"))]
+pub(super) use self::monitor::polls_since;
+pub(super) use self::monitor::{arm, forget, is_armed, register};
 use self::stack::Stack;
 pub use self::stack::StackFrame;
 #[cfg(feature = "stall-backtrace")]

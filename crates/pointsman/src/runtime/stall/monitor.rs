@@ -79,16 +79,34 @@ pub(in crate::runtime) fn forget(id: u64) {
     lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
 }
 
+/// Returns for how long a worker, which is awake and has made `steps`, has been in one poll; `None` if it was not in it
+/// at the last look, or the runtime is not watched.
+#[cfg(all(unix, feature = "net"))]
+pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> Option<Duration> {
+    let monitor = lock(&MONITOR);
+    let watched = monitor.runtimes.iter().find(|watched| watched.id == id)?;
+    let watch = Arc::clone(&watched.watch);
+    drop(monitor);
+    lock(&watch).polls_since(worker, steps, Instant::now())
+}
+
 /// Called when a runtime begins to work, after it has become visible that it does.
 #[inline]
 pub(in crate::runtime) fn arm() {
-    if !IS_ARMED.load(Relaxed) {
+    if !is_armed() {
         begin();
     }
 }
 
+/// Whether the monitor looks again soon, which also sets the clock of dumps.
+#[inline]
+pub(in crate::runtime) fn is_armed() -> bool {
+    IS_ARMED.load(Relaxed)
+}
+
 #[cold]
 fn begin() {
+    clock::refresh(Instant::now());
     let mut monitor = lock(&MONITOR);
     IS_ARMED.store(true, Relaxed);
     if monitor.is_started {

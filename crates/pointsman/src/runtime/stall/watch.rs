@@ -43,11 +43,11 @@ pub(super) struct Watch {
     /// The poll of a local set's task that was seen in the poll of the worker: the task's id, and how often it was polled.
     of_set: Option<(Id, u32)>,
     pool: Progress,
-    /// Counts the looks at which no timer was late.
+    /// Whether a timer was late.
     timer: Progress,
     /// The number of polls for I/O events, while there are such.
     io: Progress,
-    /// Counts the looks at which a thread ran the runtime.
+    /// Whether the runtime had work and no thread ran it.
     attended: Progress,
 }
 
@@ -72,6 +72,18 @@ impl Watch {
             io: progress(),
             attended: progress(),
         }
+    }
+
+    /// Returns for how long the worker has been in the poll that it was in at the last look.
+    #[cfg(all(unix, feature = "net"))]
+    pub(super) fn polls_since(
+        &self,
+        worker: usize,
+        steps: usize,
+        now: Instant,
+    ) -> Option<Duration> {
+        let progress = &self.workers[worker];
+        (progress.number == steps).then(|| now.saturating_duration_since(progress.since))
     }
 
     /// The time by which the look is late counts for no stall: the process may have been stopped, or other processes may
@@ -116,7 +128,7 @@ impl Watch {
             let stack = Stack::of(shared.os_thread(index));
             let task = stuck.as_ref().map(|stuck| {
                 stuck.note_poll(lasted);
-                stuck.describe()
+                stuck.describe(index)
             });
             // What was found belongs to this poll only if the poll still lasts.
             if shared.steps(index) == steps {
@@ -143,7 +155,8 @@ impl Watch {
                 });
             }
         } else {
-            *pool = Progress::new(blocking.taken(), now);
+            // Of no later look: before this, the pool may not have been looked at for long.
+            *pool = Progress::new(blocking.taken().wrapping_sub(1), now);
         }
         let is_attended = shared.is_attended();
         // A stalled worker is the cause; it has been reported.
@@ -163,7 +176,8 @@ impl Watch {
                     seen.stalls.push(stall(StallKind::Io, shared, lasted));
                 }
             }
-            None => *io = Progress::new(io.number, now),
+            // Of no later look.
+            None => *io = Progress::new(usize::MAX, now),
         }
         let is_left = !is_attended && shared.has_work();
         seen.is_active |= is_left;
@@ -180,7 +194,7 @@ impl Watch {
     }
 }
 
-/// Reports a condition that has held at all looks for longer than the threshold.
+/// Reports a condition that has held at all looks for longer than the threshold, since the first of them.
 fn check(
     progress: &mut Progress,
     holds: bool,
@@ -188,8 +202,8 @@ fn check(
     threshold: Duration,
     report: impl FnOnce(Duration),
 ) {
-    let number = progress.number.wrapping_add(usize::from(!holds));
-    if let Some(lasted) = progress.look(number, now, threshold) {
+    let lasted = progress.look(usize::from(holds), now, threshold);
+    if let Some(lasted) = lasted.filter(|_| holds) {
         progress.is_reported = true;
         report(lasted);
     }
