@@ -10,9 +10,9 @@ impl Builder {
     /// Sets how long a poll may last before it is reported as a stall. Default: 1 s. Zero turns the reports off.
     ///
     /// A stall is reported once, while it lasts: by default as one line on standard error, with the task, the location of
-    /// the call that spawned it, and how many tasks wait at its worker. At most one line is printed in 10 s. A full blocking
-    /// pool whose functions do not end is reported too, and a current-thread runtime that has work but no thread in
-    /// `block_on`.
+    /// the call that spawned it, and how many tasks wait at its worker. At most one report is printed in 10 s. The other kinds
+    /// of reports are those of [`StallKind`](super::super::StallKind). With the feature `stall-backtrace`, the stack of the
+    /// thread follows.
     ///
     /// The environment variable `POINTSMAN_STALL` has precedence: a time such as `500ms` or `2s` sets the threshold, and
     /// `off` turns the reports off.

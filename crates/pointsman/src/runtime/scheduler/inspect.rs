@@ -84,6 +84,11 @@ impl Shared {
         self.driver.until_next_timer()
     }
 
+    /// If there are I/O events that no thread has polled for, the number of polls so far.
+    pub(in crate::runtime) fn polls_before_events(&self) -> Option<usize> {
+        self.driver.polls_before_events()
+    }
+
     /// Whether the runtime has threads that run its tasks.
     pub(in crate::runtime) fn is_attended(&self) -> bool {
         !self.is_current_thread() || self.is_shut_down() || self.only_slot.is_taken()

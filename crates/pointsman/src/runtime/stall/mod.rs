@@ -107,11 +107,26 @@ pub enum StallKind {
     BlockingPool,
     /// A timer is due, and no thread fires it.
     Timer,
-    /// Tasks, timers or I/O of a current-thread runtime wait, and no thread is in its `block_on`.
+    /// I/O events wait, and no thread polls for them, as a waker does not return that the last poll has called. Not reported
+    /// on Windows.
+    Io,
+    /// Tasks or timers of a current-thread runtime wait, and no thread is in its `block_on`.
     Unattended,
 }
 
 impl Stall {
+    fn new(kind: StallKind, runtime: Option<Arc<str>>, duration: Duration) -> Self {
+        Self {
+            kind,
+            runtime,
+            duration,
+            worker: None,
+            task: None,
+            waiting: 0,
+            stack: Stack::default(),
+        }
+    }
+
     /// Returns what does not go on.
     #[must_use]
     pub fn kind(&self) -> StallKind {

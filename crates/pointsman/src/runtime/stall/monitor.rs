@@ -121,7 +121,8 @@ fn begin() {
 
 fn run() {
     let mut printer = Printer::default();
-    let mut was_active = true;
+    // Whether a worker that wakes up may have relied on this thread to look.
+    let mut is_armed = true;
     let mut late = Duration::ZERO;
     loop {
         let began = Instant::now();
@@ -130,22 +131,21 @@ fn run() {
             period,
             next,
         } = look(&mut printer, late);
-        IS_ARMED.store(is_active, Relaxed);
-        let monitor = lock(&MONITOR);
-        if is_active || was_active {
-            drop(monitor);
+        if is_active || is_armed {
+            // Not after a look without it: a worker that has armed during that look has not been seen.
+            IS_ARMED.store(is_active, Relaxed);
             // A stalled runtime is looked at no earlier, so this is no condition variable.
             thread::sleep(period.saturating_sub(began.elapsed()));
-            // Includes the time of a look that took long, such as that of a hook.
-            late = began.elapsed().saturating_sub(period);
+            is_armed = is_active;
         } else {
             let next = next.map_or(Duration::MAX, |next| next.max(period));
             let is_resting = |_: &mut Monitor| !IS_ARMED.load(Relaxed);
             // The result holds the lock.
-            drop(ARMED.wait_timeout_while(monitor, next, is_resting));
-            late = Duration::ZERO;
+            drop(ARMED.wait_timeout_while(lock(&MONITOR), next, is_resting));
+            is_armed = IS_ARMED.load(Relaxed);
         }
-        was_active = is_active;
+        // Includes the time of a look that took long, such as that of a hook, and of a rest.
+        late = began.elapsed().saturating_sub(period);
     }
 }
 
@@ -199,16 +199,9 @@ struct Printer {
 
 impl Printer {
     fn print(&mut self, stall: &Stall, now: Instant) {
-        if self.last.is_some_and(|last| now - last < PRINT_INTERVAL) {
-            self.skipped += 1;
+        let Some(text) = self.text(stall, now) else {
             return;
-        }
-        self.last = Some(now);
-        let mut text = format!("pointsman: {}\n", Line(stall));
-        let skipped = std::mem::take(&mut self.skipped);
-        if skipped > 0 {
-            text += &format!("pointsman: {skipped} reports before this one were not printed\n");
-        }
+        };
         print(&text);
         // Afterwards, as the names of functions take long to find.
         let frames = stall.stack().iter();
@@ -218,9 +211,45 @@ impl Printer {
                 .collect::<String>(),
         );
     }
+
+    /// What is printed at this time, but for the stack.
+    fn text(&mut self, stall: &Stall, now: Instant) -> Option<String> {
+        if self.last.is_some_and(|last| now - last < PRINT_INTERVAL) {
+            self.skipped += 1;
+            return None;
+        }
+        self.last = Some(now);
+        let mut text = format!("pointsman: {}\n", Line(stall));
+        let skipped = std::mem::take(&mut self.skipped);
+        if skipped > 0 {
+            text += &format!("pointsman: {skipped} reports before this one were not printed\n");
+        }
+        Some(text)
+    }
 }
 
 /// Prints on standard error. `eprint` panics if that is closed, and tests capture it.
 fn print(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::StallKind;
+    use super::*;
+
+    #[test]
+    fn at_most_one_report_is_printed_in_ten_seconds() {
+        let stall = Stall::new(StallKind::Timer, None, Duration::from_secs(1));
+        let line = "pointsman: stall: a timer is due and no thread has fired it for 1000 ms\n";
+        let mut printer = Printer::default();
+        let began = Instant::now();
+        let mut text_at = |seconds| printer.text(&stall, began + Duration::from_secs(seconds));
+        assert_eq!(text_at(0).as_deref(), Some(line));
+        assert_eq!(text_at(5), None);
+        assert_eq!(text_at(9), None);
+        let skipped = "pointsman: 2 reports before this one were not printed\n";
+        assert_eq!(text_at(10), Some(format!("{line}{skipped}")));
+        assert_eq!(text_at(20).as_deref(), Some(line));
+    }
 }

@@ -40,6 +40,9 @@ fn write_line(stall: &Stall, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str("no thread of the blocking pool has become free")?
         }
         (StallKind::Timer, _) => f.write_str("a timer is due and no thread has fired it")?,
+        (StallKind::Io, _) => {
+            f.write_str("I/O events wait and no thread has polled for them")?;
+        }
         (StallKind::Unattended, _) => {
             f.write_str("a current-thread runtime has work and no thread is in its block_on")?;
         }

@@ -45,6 +45,8 @@ pub(super) struct Watch {
     pool: Progress,
     /// Whether a timer was late.
     timer: Progress,
+    /// The number of polls for I/O events, while there are such.
+    io: Progress,
     /// Whether the runtime had work and no thread ran it.
     attended: Progress,
 }
@@ -67,6 +69,7 @@ impl Watch {
             of_set: None,
             pool: progress(),
             timer: progress(),
+            io: progress(),
             attended: progress(),
         }
     }
@@ -87,7 +90,12 @@ impl Watch {
     /// have had the cores.
     pub(super) fn look(&mut self, shared: &Shared, now: Instant, late: Duration) -> Seen {
         let threshold = shared.stall_threshold();
-        let others = [&mut self.pool, &mut self.timer, &mut self.attended];
+        let others = [
+            &mut self.pool,
+            &mut self.timer,
+            &mut self.io,
+            &mut self.attended,
+        ];
         for progress in self.workers.iter_mut().chain(others) {
             progress.since = (progress.since + late).min(now);
         }
@@ -158,6 +166,19 @@ impl Watch {
         check(&mut self.timer, is_late, now, threshold, |lasted| {
             seen.stalls.push(stall(StallKind::Timer, shared, lasted));
         });
+        let io = &mut self.io;
+        let events = shared.polls_before_events();
+        match events.filter(|_| is_attended && !is_stalled) {
+            Some(polls) => {
+                seen.is_active = true;
+                if let Some(lasted) = io.look(polls, now, threshold) {
+                    io.is_reported = true;
+                    seen.stalls.push(stall(StallKind::Io, shared, lasted));
+                }
+            }
+            // Of no later look.
+            None => *io = Progress::new(usize::MAX, now),
+        }
         let is_left = !is_attended && shared.has_work();
         seen.is_active |= is_left;
         if !is_attended {
@@ -189,15 +210,7 @@ fn check(
 }
 
 fn stall(kind: StallKind, shared: &Shared, duration: Duration) -> Stall {
-    Stall {
-        kind,
-        runtime: shared.name(),
-        duration,
-        worker: None,
-        task: None,
-        waiting: 0,
-        stack: Stack::default(),
-    }
+    Stall::new(kind, shared.name(), duration)
 }
 
 /// The task that a local set polls on the thread that runs a current-thread runtime.

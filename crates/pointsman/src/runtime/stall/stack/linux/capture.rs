@@ -20,9 +20,9 @@ use super::exchange::Exchange;
 
 const SIGNAL: c_int = libc::SIGURG;
 
-/// For how long the monitor waits for the handler. A thread that runs or sleeps begins it at once; one that has blocked the
-/// signal, or that waits for a disk, does not.
-const DEADLINE: Duration = Duration::from_millis(100);
+/// For how long the monitor waits for the handler, in parts: a process that was stopped has all but one left. A thread begins
+/// it once it has a core, unless it has blocked the signal or waits for a disk.
+const DEADLINE: [Duration; 10] = [Duration::from_millis(100); 10];
 
 /// The capacity of the pipe: deeper stacks are cut.
 const CAPACITY: c_int = 256 << 10;
@@ -183,9 +183,13 @@ fn wait_for_bytes(receiver: &fs::File) {
         events: libc::POLLIN,
         revents: 0,
     };
-    // An interrupted wait is a shorter one.
-    // SAFETY: it is one valid entry.
-    unsafe { libc::poll(&mut poll, 1, DEADLINE.as_millis() as c_int) };
+    for part in DEADLINE {
+        // An interrupted wait is a shorter one.
+        // SAFETY: it is one valid entry.
+        if unsafe { libc::poll(&mut poll, 1, part.as_millis() as c_int) } == 1 {
+            return;
+        }
+    }
 }
 
 fn read(mut receiver: &fs::File) -> io::Result<Snapshot> {
