@@ -3,7 +3,7 @@
 rust: ## run the Rust tests and the loom models
 	cargo test --workspace --all-features --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --features net --release --quiet --target-dir target/loom loom_tests::
+	  cargo test --package pointsman --lib --features net,diagnostics --release --quiet --target-dir target/loom loom_tests::
 
 # The 32-bit target of the tests: one that needs no system library.
 NARROW := i686-unknown-linux-musl
@@ -127,6 +127,17 @@ sanitizer-%:
 	$(call toolchain,nightly,rust-src)
 	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
 	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
+
+# The seconds during which dumps are taken with each sanitizer.
+DUMP_SECONDS := 60
+DUMP_SECONDS_address := 10
+dump-under-load: $(SANITIZERS:%=dump-under-load-%) ## take 1,000 dumps a second under load with the sanitizers; minutes
+
+dump-under-load-%:
+	$(call toolchain,nightly,rust-src)
+	DUMP_SECONDS=$(or $(DUMP_SECONDS_$*),$(DUMP_SECONDS)) RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* \
+	  cargo +nightly test -Zbuild-std --package pointsman --features full,diagnostics --test dump_under_load --quiet \
+	  --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$* -- --ignored --nocapture
 
 conformance: ## run Tokio's own tests on the crate (FILE=sync_mpsc UNSTABLE=1)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(if $(UNSTABLE),--unstable) $(FILE)

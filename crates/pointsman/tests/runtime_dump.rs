@@ -4,6 +4,7 @@
 mod common;
 
 use std::future::{Future, pending, poll_fn};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, mpsc as std_mpsc};
 use std::task::Poll;
@@ -11,9 +12,9 @@ use std::time::Duration;
 
 use common::must_end;
 use pointsman::runtime::dump::{Dump, Problem, Resource, State};
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Builder, Handle, LocalOptions, Runtime};
 use pointsman::sync::{Mutex, Notify, RwLock, Semaphore, mpsc, oneshot};
-use pointsman::task::{self, JoinHandle, yield_now};
+use pointsman::task::{self, JoinHandle, LocalSet, yield_now};
 use pointsman::time::{sleep, timeout};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -667,5 +668,129 @@ fn dumps_meet_tasks_that_are_woken_and_aborted() {
         });
         is_over.store(true, Relaxed);
         dumps.join().unwrap();
+    });
+}
+
+#[test]
+fn the_tasks_of_a_local_set_are_in_the_dump() {
+    must_end(|| {
+        let runtime = current_thread();
+        let local = LocalSet::new();
+        let (mutex, other) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        local.spawn_local(lock_both(mutex.clone(), other.clone()));
+        // No runtime has run it.
+        assert_eq!(runtime.handle().dump().tasks().len(), 0);
+        let dump = local.block_on(&runtime, async {
+            task::spawn_local(lock_both(other, mutex));
+            let parent = task::spawn(async { settle().await });
+            settle().await;
+            parent.await.unwrap();
+            let dump = async { Handle::current().dump() };
+            task::spawn_local(dump).await.unwrap()
+        });
+        assert_text(
+            &dump,
+            "
+3 tasks: 1 running, 0 queued, 2 waiting
+
+deadlock: 2 tasks wait for each other
+1. task #1 (here)
+     waits for a mutex, held by task #2 T ms ago
+2. task #2 (here)
+     waits for a mutex, held by task #1 T ms ago
+
+task #1 (here), waiting, age T ms, 2 polls
+  waits for a mutex, held by task #2 T ms ago
+task #2 (here), waiting, age T ms, 2 polls
+  waits for a mutex, held by task #1 T ms ago
+task #3 (here), running, age T ms, 1 poll",
+        );
+        // It belongs to the runtime that has run it last.
+        let second = current_thread();
+        local.block_on(&second, settle());
+        assert_eq!(second.handle().dump().tasks().len(), 2);
+        assert_eq!(runtime.handle().dump().tasks().len(), 0);
+        drop(local);
+        assert_eq!(second.handle().dump().tasks().len(), 0);
+    });
+}
+
+#[test]
+fn the_tasks_of_a_set_that_is_never_run_are_in_the_dump() {
+    must_end(|| {
+        let runtime = current_thread();
+        let (_local, dump) = runtime.block_on(async {
+            let local = LocalSet::new();
+            local.spawn_local(async { unreachable!("nothing runs the set") });
+            settle().await;
+            (local, Handle::current().dump())
+        });
+        assert_text(
+            &dump,
+            "
+1 task: 0 running, 1 queued, 0 waiting
+
+task #1 (here), queued, age T ms, 0 polls",
+        );
+    });
+}
+
+#[test]
+fn the_tasks_of_a_local_runtime_are_in_the_dump() {
+    must_end(|| {
+        let runtime = Builder::new_current_thread()
+            .build_local(LocalOptions::default())
+            .unwrap();
+        let number = Rc::new(1);
+        let task = runtime.spawn_local(async move {
+            pending::<()>().await;
+            drop(number)
+        });
+        runtime.block_on(settle());
+        let dump = runtime.handle().dump();
+        assert!(matches!(dump.problems(), [Problem::NoWaker(id)] if *id == task.id()));
+        let running = runtime.block_on(async {
+            let dump = async { Handle::current().dump() };
+            task::spawn_local(dump).await.unwrap()
+        });
+        let states: Vec<_> = running.tasks().iter().map(|task| task.state()).collect();
+        assert_eq!(states, [State::Waiting, State::Running]);
+    });
+}
+
+#[test]
+fn dumps_meet_local_sets_that_are_created_run_and_dropped() {
+    must_end(|| {
+        let runtime = common::threads(1);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let sets = [(); 2].map(|()| {
+            let (handle, is_over) = (runtime.handle().clone(), is_over.clone());
+            std::thread::spawn(move || {
+                while !is_over.load(Relaxed) {
+                    let local = LocalSet::new();
+                    let left = local.spawn_local(pending::<()>());
+                    handle.block_on(local.run_until(async {
+                        let number = Rc::new(1);
+                        let task = task::spawn_local(async move {
+                            yield_now().await;
+                            *number
+                        });
+                        assert_eq!(task.await.unwrap(), 1);
+                    }));
+                    drop(local);
+                    assert!(left.is_finished());
+                }
+            })
+        });
+        for _ in 0..if cfg!(miri) { 10 } else { 3_000 } {
+            for task in runtime.handle().dump().tasks().iter() {
+                assert_eq!(task.location().unwrap().file(), file!());
+                assert!(task.polls() <= 2);
+            }
+        }
+        is_over.store(true, Relaxed);
+        for set in sets {
+            set.join().unwrap();
+        }
     });
 }

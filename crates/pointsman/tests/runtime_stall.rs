@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::must_end;
-use pointsman::runtime::{Builder, Runtime, StallKind};
-use pointsman::task::{self, yield_now};
+use pointsman::runtime::{Builder, LocalOptions, Runtime, StallKind};
+use pointsman::task::{self, LocalSet, yield_now};
 use pointsman::time::sleep;
 
 const THRESHOLD: Duration = Duration::from_millis(30);
@@ -35,7 +35,9 @@ fn watched_from(
         .on_stall(move |stall| {
             assert!(stall.duration() >= threshold);
             let mut words = Vec::<String>::new();
-            for word in stall.to_string().split(' ') {
+            // The other lines are the stack, with its feature.
+            let text = stall.to_string();
+            for word in text.lines().next().unwrap().split(' ') {
                 let is_id = words.len() == 2 && words[1] == "task";
                 let is_time = matches!(word.trim_end_matches(','), "ms" | "s");
                 let is_place = word.starts_with(&format!("({}:", file!()));
@@ -124,6 +126,46 @@ fn a_block_on_future_that_does_not_return_is_reported() {
             text,
             "stall: the future of block_on has not returned from a poll for T ms, worker 0"
         );
+    });
+}
+
+#[test]
+fn a_task_of_a_local_set_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (runtime, reported) = watched(&mut Builder::new_current_thread());
+        let local = LocalSet::new();
+        let texts = local.block_on(&runtime, async move {
+            let (first, reported) = task::spawn_local(async move {
+                let text = reported.recv().unwrap().1;
+                (text, reported)
+            })
+            .await
+            .unwrap();
+            // The next poll is reported too, although the worker is in the same poll of its own.
+            let second = task::spawn_local(async move { reported.recv().unwrap().1 });
+            [first, second.await.unwrap()]
+        });
+        let expected = "stall: task # (here) has not returned from a poll for T ms, worker 0";
+        assert_eq!(texts, [expected; 2]);
+    });
+}
+
+#[test]
+fn a_task_of_a_local_runtime_that_does_not_return_is_reported() {
+    must_end(|| {
+        let (report, reported) = channel();
+        let runtime = Builder::new_current_thread()
+            .stall_threshold(THRESHOLD)
+            .on_stall(move |stall| {
+                report
+                    .send((stall.kind(), stall.task().unwrap().id()))
+                    .unwrap()
+            })
+            .build_local(LocalOptions::default())
+            .unwrap();
+        let task = runtime.spawn_local(async move { reported.recv().unwrap() });
+        let id = task.id();
+        assert_eq!(runtime.block_on(task).unwrap(), (StallKind::Task, id));
     });
 }
 
@@ -337,5 +379,207 @@ fn child() {
     for _ in 0..2 {
         let stuck = runtime.spawn(async { thread::sleep(QUIET) });
         runtime.block_on(stuck).unwrap();
+    }
+}
+
+#[cfg(all(
+    feature = "stall-backtrace",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod stacks {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use pointsman::runtime::StackFrame;
+
+    use super::*;
+
+    /// The tests change what the process does at a signal.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    fn alone(test: impl FnOnce() + Send + 'static) {
+        must_end(|| {
+            let _alone = ALONE.lock().unwrap_or_else(|poison| poison.into_inner());
+            test();
+        });
+    }
+
+    /// The stack of the first stall that is reported of a runtime with one worker, which runs `block`. Its parameter becomes
+    /// ready when the stall was reported.
+    fn stack_of(block: impl FnOnce(Receiver<()>) + Send + 'static) -> Vec<StackFrame> {
+        let (report, reported) = channel();
+        let runtime = workers(1)
+            .stall_threshold(THRESHOLD)
+            .on_stall(move |stall| drop(report.send(stall.stack().to_vec())))
+            .build()
+            .unwrap();
+        let (release, released) = channel();
+        let stuck = runtime.spawn(async move { block(released) });
+        let stack = reported.recv().unwrap();
+        drop(release);
+        runtime.block_on(stuck).unwrap();
+        stack
+    }
+
+    #[inline(never)]
+    fn outer(released: Receiver<()>) {
+        inner(released);
+        std::hint::black_box(());
+    }
+
+    #[inline(never)]
+    fn inner(released: Receiver<()>) {
+        wait(released);
+        std::hint::black_box(());
+    }
+
+    #[track_caller]
+    fn assert_order(stack: &[StackFrame], names: &[&str]) {
+        let mut rest = stack.iter();
+        for name in names {
+            let is_here = |frame: &StackFrame| {
+                frame
+                    .function()
+                    .is_some_and(|function| function.ends_with(name))
+            };
+            assert!(rest.any(is_here), "no {name} in its place in {stack:#?}");
+        }
+    }
+
+    #[test]
+    fn a_stall_has_the_stack_of_a_thread_in_a_system_call() {
+        alone(|| {
+            let stack = stack_of(outer);
+            assert_order(&stack, &["wait", "inner", "outer"]);
+            let is_here = |frame: &&StackFrame| frame.function().unwrap().ends_with("inner");
+            let file = stack.iter().find(is_here).unwrap().file().unwrap();
+            assert!(file.ends_with("tests/runtime_stall.rs"));
+            // What runs each task is left out.
+            assert!(
+                !format!("{stack:?}").contains("pointsman::task"),
+                "{stack:#?}"
+            );
+        });
+    }
+
+    #[inline(never)]
+    fn spin(released: &Receiver<()>) {
+        while released.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_stall_has_the_stack_of_a_thread_that_computes() {
+        alone(|| assert_order(&stack_of(|released| spin(&released)), &["spin"]));
+    }
+
+    #[test]
+    fn a_stall_of_a_current_thread_runtime_has_a_stack() {
+        alone(|| {
+            let (report, reported) = channel();
+            let runtime = Builder::new_current_thread()
+                .stall_threshold(THRESHOLD)
+                .on_stall(move |stall| drop(report.send(stall.stack().to_vec())))
+                .build()
+                .unwrap();
+            let (hold, released) = channel();
+            let thread = thread::spawn(move || runtime.block_on(async { inner(released) }));
+            assert_order(&reported.recv().unwrap(), &["wait", "inner"]);
+            drop(hold);
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_system_call_goes_on() {
+        alone(|| {
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let writer = Mutex::new(Some(writer));
+            let (report, reported) = channel();
+            let runtime = workers(1)
+                .stall_threshold(THRESHOLD)
+                .on_stall(move |stall| {
+                    report.send(stall.stack().len()).unwrap();
+                    drop(writer.lock().unwrap().take());
+                })
+                .build()
+                .unwrap();
+            // Not `read_exact`, which tries again.
+            let read = runtime.spawn(async move { std::io::Read::read(&mut reader, &mut [0]) });
+            assert!(reported.recv().unwrap() > 0);
+            assert_eq!(runtime.block_on(read).unwrap().unwrap(), 0);
+        });
+    }
+
+    #[test]
+    fn a_thread_that_has_blocked_the_signal_has_no_stack() {
+        alone(|| {
+            let stack = stack_of(|released| {
+                // SAFETY: the set is initialised by `sigemptyset`.
+                unsafe {
+                    let mut set = std::mem::zeroed();
+                    libc::sigemptyset(&mut set);
+                    libc::sigaddset(&mut set, libc::SIGURG);
+                    libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+                    wait(released);
+                    // The signal arrives late.
+                    libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+                }
+            });
+            assert_eq!(stack, []);
+            assert!(!stack_of(outer).is_empty());
+        });
+    }
+
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn count(_: libc::c_int) {
+        SEEN.fetch_add(1, SeqCst);
+    }
+
+    /// Runs in a process of its own, as the handler is installed with the first stack.
+    #[test]
+    fn handlers_of_the_program_are_kept() {
+        alone(|| run_child("stacks::child_with_handlers"));
+    }
+
+    fn install() {
+        // SAFETY: the handler adds to an atomic.
+        unsafe { libc::signal(libc::SIGURG, count as extern "C" fn(_) as usize) };
+    }
+
+    fn raise() -> usize {
+        let before = SEEN.load(SeqCst);
+        // SAFETY: the signal has a handler.
+        unsafe { libc::raise(libc::SIGURG) };
+        SEEN.load(SeqCst) - before
+    }
+
+    #[test]
+    #[ignore = "run by another test in a process of its own"]
+    fn child_with_handlers() {
+        install();
+        assert!(!stack_of(outer).is_empty());
+        // It was not called for the stack, and is for other signals.
+        assert_eq!(SEEN.load(SeqCst), 0);
+        assert_eq!(raise(), 1);
+        // One that is installed later gets no signals that it does not expect.
+        install();
+        assert_eq!(stack_of(outer), []);
+        assert_eq!(SEEN.load(SeqCst), 1);
+        assert_eq!(raise(), 1);
+    }
+
+    fn run_child(name: &str) {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--ignored", "--nocapture"]);
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{output:#?}"
+        );
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Config {
     pub(super) rng_seed: Option<RngSeed>,
     #[cfg(feature = "diagnostics")]
     pub(super) stall: StallConfig,
+    #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+    pub(super) dump_signal: Option<std::ffi::c_int>,
     #[cfg(feature = "test-util")]
     pub(super) exploration: Option<Exploration>,
     pub(super) on_thread_start: Option<Callback>,
@@ -61,6 +63,8 @@ impl Default for Config {
             rng_seed: None,
             #[cfg(feature = "diagnostics")]
             stall: StallConfig::default(),
+            #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+            dump_signal: None,
             #[cfg(feature = "test-util")]
             exploration: None,
             on_thread_start: None,

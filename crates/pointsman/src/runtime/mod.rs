@@ -60,7 +60,7 @@ pub use random::RngSeed;
 pub(crate) use random::mix;
 pub use runtime::Runtime;
 #[cfg(feature = "diagnostics")]
-pub use stall::{Stall, StallKind};
+pub use stall::{StackFrame, Stall, StallKind};
 
 /// Returns the index, from 0, of the worker that runs on this thread. In a current-thread runtime it is 0 for the thread
 /// that runs the tasks. After an `.await` a task may run on another worker.

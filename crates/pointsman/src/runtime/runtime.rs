@@ -81,6 +81,10 @@ impl Runtime {
             })
         };
         let shared = Shared::new(Id::next(), config, time, io);
+        #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+        if let Some(signal) = shared.config.dump_signal {
+            super::dump::signal::watch(signal, &shared);
+        }
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,

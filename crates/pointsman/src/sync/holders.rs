@@ -26,8 +26,11 @@ pub(crate) struct LockHolder {
     pub(crate) number: u32,
     /// By the coarse clock.
     pub(crate) since: u32,
-    /// It was granted to a future that has not been polled since.
-    pub(crate) is_unclaimed: bool,
+    /// It was granted to a future that has not been polled since. The number of polls of the task at that time, modulo
+    /// 2^30.
+    pub(crate) granted_at: Option<u32>,
+    /// Its guard can be moved to another task, so the holder is only the task that acquired it.
+    pub(crate) may_have_moved: bool,
 }
 
 /// Returns the holder of the lock that a task has noted as what it waits for.
@@ -43,7 +46,7 @@ pub(crate) fn of(kind: WaitKind, identity: u32) -> Option<LockHolder> {
 #[cfg(feature = "diagnostics")]
 mod implementation {
     use std::hint;
-    use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+    use std::sync::atomic::Ordering::{Relaxed, SeqCst};
     use std::sync::atomic::{AtomicU32, AtomicU64};
     use std::task::Waker;
 
@@ -64,10 +67,17 @@ mod implementation {
     /// How often a request that has to wait looks whether the owner has recorded itself.
     const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 100 };
 
+    /// Set beside a task whose guard can move to another one.
+    const MOVABLE: u64 = 1 << 33;
+    /// Above it is the number of the task's polls, if the permits were not claimed.
+    const POLLS_SHIFT: u32 = 34;
+    const OWNER: u64 = (1 << POLLS_SHIFT) - 1;
+
     /// The holder that a lock records.
     #[derive(Debug)]
     pub(in crate::sync) struct HolderRecord {
-        /// The low half of the id of the task with [`UNCLAIMED`], or one of the values above.
+        /// The low half of the id of the task with [`UNCLAIMED`] and its polls or [`MOVABLE`], or one of the values
+        /// above.
         owner: AtomicU64,
         since: AtomicU32,
         /// The kind in the upper bits, and the number of permits that make their owner the only one. With 0, no
@@ -121,6 +131,21 @@ mod implementation {
             }
         }
 
+        /// Called by the owner of permits that it has just acquired, if it gets a guard that can move to another task.
+        pub(in crate::sync) fn may_move(&self, permits: usize) {
+            if permits != self.all() || permits == 0 {
+                return;
+            }
+            let owner = self.owner.load(Relaxed);
+            // ORDERING: SeqCst, here and in `publish`: either this sees the entry of a request that begins to wait, or
+            // that request sees the flag.
+            self.owner.swap(owner | MOVABLE, SeqCst);
+            let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
+            if entry.word.load(SeqCst) >> TAG_SHIFT == tag >> TAG_SHIFT {
+                self.publish();
+            }
+        }
+
         /// Called by a future that was woken with its permits.
         pub(in crate::sync) fn claimed(&self, permits: usize) {
             if permits == self.all() {
@@ -152,9 +177,12 @@ mod implementation {
                 self.shared();
                 return;
             }
-            let task = waker.and_then(waker::task_id).map_or(OUTSIDE, number_of);
+            let (task, polls) = match waker.and_then(waker::task_and_polls) {
+                Some((id, polls)) => (number_of(id), u64::from(polls) << POLLS_SHIFT),
+                None => (OUTSIDE, 0),
+            };
             self.since.store(clock::now(), Relaxed);
-            self.owner.store(UNCLAIMED | task, Relaxed);
+            self.owner.store(UNCLAIMED | task | polls, Relaxed);
             self.publish();
         }
 
@@ -198,17 +226,18 @@ mod implementation {
             let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
             let mut owner = self.owner.load(Relaxed);
             // A lock that is always waited for: its holder has published this.
-            if entry.word.load(Relaxed) == tag | owner
+            if entry.word.load(Relaxed) == tag | owner & OWNER
                 && entry.since.load(Relaxed) == self.since.load(Relaxed)
             {
                 return;
             }
             loop {
                 entry.since.store(self.since.load(Relaxed), Relaxed);
-                // ORDERING: AcqRel: if this replaces the entry of a later owner, the load below sees the record
-                // of that owner, which it has written before.
-                entry.word.swap(tag | owner, AcqRel);
-                let now = self.owner.load(Relaxed);
+                entry.polls.store((owner >> POLLS_SHIFT) as u32, Relaxed);
+                // ORDERING: SeqCst: if this replaces the entry of a later owner, the load below sees the record
+                // of that owner, which it has written before. It also pairs with `may_move`.
+                entry.word.swap(tag | owner & OWNER, SeqCst);
+                let now = self.owner.load(SeqCst);
                 if now == owner {
                     return;
                 }
@@ -222,19 +251,21 @@ mod implementation {
     }
 
     struct Entry {
-        /// Bits 0 to 32: the owner; 33 to 63: the tag of the lock.
+        /// Bits 0 to 33: the owner; 34 to 63: the tag of the lock.
         word: AtomicU64,
         since: AtomicU32,
+        polls: AtomicU32,
     }
 
     /// A power of two. Of 64 locks with waiters, one is likely to lose its entry.
     const ENTRIES: usize = 4096;
-    const TAG_SHIFT: u32 = 33;
+    const TAG_SHIFT: u32 = 34;
 
     static TABLE: [Entry; ENTRIES] = [const {
         Entry {
             word: AtomicU64::new(0),
             since: AtomicU32::new(0),
+            polls: AtomicU32::new(0),
         }
     }; ENTRIES];
 
@@ -257,7 +288,8 @@ mod implementation {
         Some(LockHolder {
             number: if owner == OUTSIDE { 0 } else { owner as u32 },
             since: entry.since.load(Relaxed),
-            is_unclaimed: word & UNCLAIMED != 0,
+            granted_at: (word & UNCLAIMED != 0).then(|| entry.polls.load(Relaxed)),
+            may_have_moved: word & MOVABLE != 0,
         })
     }
 }
@@ -281,6 +313,8 @@ mod implementation {
 
         #[inline]
         pub(in crate::sync) fn acquired(&self, _: usize) {}
+
+        pub(in crate::sync) fn may_move(&self, _: usize) {}
 
         pub(in crate::sync) fn claimed(&self, _: usize) {}
 

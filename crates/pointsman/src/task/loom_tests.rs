@@ -9,6 +9,8 @@ use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
+#[cfg(feature = "diagnostics")]
+use super::inspect::TaskFacts;
 use super::test_util::{Drops, WakeCounter, Workbench, poll};
 use super::yield_now;
 
@@ -392,6 +394,33 @@ fn a_dump_reads_tasks_that_complete_and_are_freed_meanwhile() {
         runner.run(entry);
         let read = reading.join().unwrap();
         assert!(read.iter().all(|id| [first, second].contains(id)));
+        drop((handle, runner));
+        bench.close().check();
+    });
+}
+
+#[cfg(feature = "diagnostics")]
+#[test]
+fn a_dump_reads_the_name_of_a_task_that_is_freed_meanwhile() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let (entry, handle) = bench.make_named("first", async {});
+        let first = handle.id();
+        drop(handle);
+        let find = bench.finder();
+        let reading = thread::spawn(move || {
+            let found = find();
+            let origin = |facts: TaskFacts| (facts.id, facts.origin.unwrap().name);
+            found.facts().map(origin).collect::<Vec<_>>()
+        });
+        let runner = bench.runner();
+        runner.run(entry);
+        // May have the memory of the first.
+        let (entry, handle) = bench.make(async {});
+        runner.run(entry);
+        for (id, name) in reading.join().unwrap() {
+            assert_eq!(name.as_deref(), (id == first).then_some("first"));
+        }
         drop((handle, runner));
         bench.close().check();
     });

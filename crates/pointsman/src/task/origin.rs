@@ -22,7 +22,20 @@ pub(crate) struct SpawnSite<'a> {
     _name: std::marker::PhantomData<&'a str>,
 }
 
+/// The site of the runtime's own jobs.
+#[cfg(feature = "diagnostics")]
+static OF_RUNTIME: &Location<'static> = Location::caller();
+
 impl SpawnSite<'_> {
+    /// That of a job of the runtime itself, which no dump shows.
+    pub(crate) fn of_runtime() -> Self {
+        Self {
+            #[cfg(feature = "diagnostics")]
+            location: OF_RUNTIME,
+            ..Self::caller()
+        }
+    }
+
     /// The caller of the function that calls this, without a name.
     #[inline]
     #[track_caller]
@@ -61,6 +74,13 @@ pub(crate) struct OriginParts {
     pub(crate) born: u32,
     /// The low half of the id of the task that spawned it; 0 if no task did.
     pub(crate) parent: u32,
+}
+
+#[cfg(feature = "diagnostics")]
+impl OriginParts {
+    pub(crate) fn is_of_runtime(&self) -> bool {
+        self.location == OF_RUNTIME
+    }
 }
 
 #[cfg(feature = "diagnostics")]

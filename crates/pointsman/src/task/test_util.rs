@@ -87,9 +87,26 @@ impl Workbench {
 
     /// Makes a task and returns its queue entry.
     pub(crate) fn make<F: Future>(&self, future: F) -> (Notified, JoinHandle<F::Output>) {
+        self.make_at(SpawnSite::caller(), future)
+    }
+
+    #[cfg(all(loom, feature = "diagnostics"))]
+    pub(crate) fn make_named<F: Future>(
+        &self,
+        name: &str,
+        future: F,
+    ) -> (Notified, JoinHandle<F::Output>) {
+        self.make_at(SpawnSite::named_caller(Some(&name)), future)
+    }
+
+    fn make_at<F: Future>(
+        &self,
+        site: SpawnSite<'_>,
+        future: F,
+    ) -> (Notified, JoinHandle<F::Output>) {
         // SAFETY: this thread owns the arena. A new task has the references of an entry and a join handle.
         unsafe {
-            let task = RawTask::new(self.arena, future, false, SpawnSite::caller());
+            let task = RawTask::new(self.arena, future, false, site);
             (Notified::woken(task), JoinHandle::new(task))
         }
     }

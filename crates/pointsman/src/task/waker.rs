@@ -14,11 +14,15 @@ pub(super) fn raw_waker(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &WAKER)
 }
 
-/// Returns the id of the task that a waker wakes, unless it is a waker of other code.
+/// Returns the id of the task that a waker wakes, and the number of its polls, unless it is a waker of other code.
 #[cfg(feature = "diagnostics")]
-pub(crate) fn task_id(waker: &Waker) -> Option<Id> {
+pub(crate) fn task_and_polls(waker: &Waker) -> Option<(Id, u32)> {
+    if !std::ptr::eq(waker.vtable(), &WAKER) {
+        return None;
+    }
     // SAFETY: the vtable is that of this module, so the data is too. The waker keeps the task alive.
-    std::ptr::eq(waker.vtable(), &WAKER).then(|| unsafe { task_of(waker.data()) }.id())
+    let task = unsafe { task_of(waker.data()) };
+    Some((task.id(), task.header().activity.parts().polls))
 }
 
 /// Returns the task of a waker.

@@ -1,6 +1,8 @@
 //! The configuration of a runtime before it is built.
 
 mod compatibility;
+#[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+mod dump;
 mod polls;
 #[cfg(feature = "diagnostics")]
 mod stall;
@@ -339,7 +341,8 @@ impl Builder {
     /// Builds the runtime. The builder can be used again.
     ///
     /// # Errors
-    /// If a worker thread cannot be started, or the system provides no descriptors for I/O.
+    /// If a worker thread cannot be started, or the system provides no descriptors for I/O. Also if the signal of
+    /// `dump_on_signal` cannot be handled.
     ///
     /// # Panics
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
@@ -365,6 +368,10 @@ impl Builder {
         #[cfg(feature = "diagnostics")]
         {
             config.stall = config.stall.with_environment();
+        }
+        #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+        if let Some(signal) = config.dump_signal {
+            super::dump::signal::handle(signal)?;
         }
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {

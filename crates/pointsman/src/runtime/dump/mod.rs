@@ -6,6 +6,8 @@
 //! Cost: a lock per arena and a reference count per task. 100,000 tasks take less than 50 ms.
 
 mod problems;
+#[cfg(all(unix, feature = "signal"))]
+pub(super) mod signal;
 mod take;
 mod text;
 
@@ -131,8 +133,8 @@ pub struct Holder {
 }
 
 impl Dump {
-    /// Returns the tasks that were not complete, including blocking functions. The tasks of a
-    /// [`LocalSet`](crate::task::LocalSet) are not among them.
+    /// Returns the tasks that were not complete, including blocking functions, and the tasks of each
+    /// [`LocalSet`](crate::task::LocalSet) that the runtime has run or that was created in it.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

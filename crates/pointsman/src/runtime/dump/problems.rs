@@ -1,14 +1,12 @@
 //! Finds deadlocks and tasks that nothing will wake, in one reading of all tasks.
 //!
 //! A task that waits for exactly one thing, which another task holds or is, has an edge to that task. A cycle of such edges
-//! is a deadlock. Nothing is reported of a task that may also be waiting for something else, such as a timeout.
-
-use std::time::Duration;
+//! is a deadlock, or a futurelock if one of the locks was granted to a future that its task does not poll. Nothing is
+//! reported of a task that may also be waiting for something else, such as a timeout.
 
 use super::take::Reading;
 use crate::sync::holders;
 use crate::task::activity::WaitKind;
-use crate::task::clock;
 use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
 
@@ -18,11 +16,11 @@ use crate::task::inspect::{Progress, TaskFacts};
 pub enum Problem {
     /// Each of these tasks waits for the next, and the last for the first.
     ///
-    /// This is true as long as locks are released by the tasks that acquired them: a guard that was sent to another task
-    /// counts as held by the first.
+    /// Locks that were acquired by methods such as `lock_owned` are no part of it, since the guard may have been sent to
+    /// another task. One that borrows a lock of a `static` counts as held by the task that acquired it.
     Deadlock(Vec<Id>),
-    /// A lock was granted to a future of this task, and the task waits for something else and does not poll that future. So
-    /// the lock is held by a future that cannot release it. Known as futurelock.
+    /// A lock was granted to a future of this task, and the task does not poll that future but waits for something that in
+    /// the end waits for the lock. Known as futurelock.
     ///
     /// The usual cause is a future that is polled by reference in `select!`, or in a stream of futures, and not polled to its
     /// end before the next `.await`.
@@ -34,9 +32,6 @@ pub enum Problem {
 /// A problem, and the number of polls of each task in it: if one was polled meanwhile, it is another problem.
 pub(super) type Suspect = (Problem, Vec<u32>);
 
-/// A lock that was granted for less than this is not called unclaimed: its new holder may be on its way.
-const UNCLAIMED: Duration = Duration::from_millis(100);
-
 struct Edge {
     to: usize,
     is_unclaimed: bool,
@@ -46,22 +41,19 @@ pub(super) fn find(reading: &Reading) -> Vec<Suspect> {
     let facts = &reading.facts;
     let mut found = Vec::new();
     let edges: Vec<_> = facts.iter().map(|task| edge(task, reading)).collect();
-    let mut in_futurelock = vec![false; facts.len()];
-    for edge in edges.iter().flatten().filter(|edge| edge.is_unclaimed) {
-        if facts[edge.to].progress == Progress::Waiting && !in_futurelock[edge.to] {
-            in_futurelock[edge.to] = true;
-            let task = &facts[edge.to];
-            found.push((Problem::Futurelock(task.id), vec![task.activity.polls]));
-        }
-    }
     for cycle in cycles(&edges) {
-        if cycle.iter().any(|&at| in_futurelock[at]) {
-            continue;
-        }
+        let unclaimed = cycle.iter().find_map(|&at| {
+            let edge = edges[at].as_ref()?;
+            edge.is_unclaimed.then_some(&facts[edge.to])
+        });
         let members = || cycle.iter().map(|&at| &facts[at]);
         let ids = members().map(|task| task.id).collect();
         let polls = members().map(|task| task.activity.polls).collect();
-        found.push((Problem::Deadlock(ids), polls));
+        let problem = match unclaimed {
+            Some(task) => Problem::Futurelock(task.id),
+            None => Problem::Deadlock(ids),
+        };
+        found.push((problem, polls));
     }
     let lost = facts
         .iter()
@@ -76,17 +68,21 @@ fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
     if wait.is_one_of_several || task.progress != Progress::Waiting {
         return None;
     }
-    let (number, is_unclaimed) = match wait.kind {
-        WaitKind::Join => (wait.identity, false),
+    let (number, granted_at) = match wait.kind {
+        WaitKind::Join => (wait.identity, None),
         kind => {
-            let holder = holders::of(kind, wait.identity)?;
-            if holder.is_unclaimed && clock::since(holder.since) < UNCLAIMED {
-                return None;
-            }
-            (holder.number, holder.is_unclaimed)
+            let holder = holders::of(kind, wait.identity);
+            let holder = holder.filter(|holder| !holder.may_have_moved)?;
+            (holder.number, holder.granted_at)
         }
     };
     let to = reading.position(number)?;
+    // Until its task is polled, the future that was granted the lock is on its way.
+    let polls = reading.facts[to].activity.polls;
+    if granted_at.is_some_and(|granted_at| (granted_at ^ polls) << 2 == 0) {
+        return None;
+    }
+    let is_unclaimed = granted_at.is_some();
     Some(Edge { to, is_unclaimed })
 }
 

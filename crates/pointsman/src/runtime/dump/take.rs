@@ -5,13 +5,16 @@ use std::time::{Duration, Instant};
 
 use super::super::handle::Handle;
 use super::super::scheduler::Shared;
+use super::super::task::local_set::list;
 use super::problems;
 use super::{Dump, Holder, State, Task, Tasks, Trace, Wait};
 use crate::sync::holders;
 use crate::task::activity::{WaitKind, WaitNote};
 use crate::task::arena::FoundTasks;
 use crate::task::clock;
+use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
+use crate::task::origin::OriginParts;
 
 /// One reading of all tasks.
 pub(super) struct Reading {
@@ -22,8 +25,12 @@ pub(super) struct Reading {
 
 impl Reading {
     fn take(shared: &Shared) -> Self {
-        let found = shared.find_tasks();
-        let mut facts: Vec<_> = found.facts().collect();
+        let found = find_tasks(shared);
+        let is_shown = |facts: &TaskFacts| {
+            let origin = facts.origin.as_ref();
+            !origin.is_some_and(OriginParts::is_of_runtime)
+        };
+        let mut facts: Vec<_> = found.facts().filter(is_shown).collect();
         // Frees the tasks that have ended meanwhile.
         drop(found);
         facts.sort_by_key(|facts| facts.id);
@@ -42,6 +49,13 @@ impl Reading {
     fn find(&self, number: u32) -> Option<&TaskFacts> {
         self.position(number).map(|at| &self.facts[at])
     }
+}
+
+/// Finds the tasks of the runtime and of its local sets.
+fn find_tasks(shared: &Shared) -> FoundTasks {
+    let mut found = shared.find_tasks();
+    list::find_tasks(shared.id, &mut found);
+    found
 }
 
 impl Handle {
@@ -75,7 +89,8 @@ impl Handle {
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
-        let running = shared.running_tasks();
+        let mut running = shared.running_tasks();
+        running.extend(list::running_tasks(shared.id));
         let task = |facts: &TaskFacts| Task {
             trace: trace(facts, &reading, running.contains(&facts.address)),
         };
@@ -97,7 +112,7 @@ pub(in crate::runtime) struct StuckTask {
 impl StuckTask {
     /// Finds the task that has this address and runs.
     pub(in crate::runtime) fn find(shared: &Shared, address: usize) -> Option<Self> {
-        let mut found = shared.find_tasks();
+        let mut found = find_tasks(shared);
         found.retain(address);
         let facts: Vec<_> = found.facts().collect();
         let is_running = |facts: &TaskFacts| facts.progress == Progress::RunningOrYielded;
@@ -106,6 +121,12 @@ impl StuckTask {
             facts,
         };
         (reading.facts.first().is_some_and(is_running)).then_some(Self { found, reading })
+    }
+
+    /// The task's id and how often it had been polled, which together tell its polls apart.
+    pub(in crate::runtime) fn poll(&self) -> (Id, u32) {
+        let facts = &self.reading.facts[0];
+        (facts.id, facts.activity.polls)
     }
 
     pub(in crate::runtime) fn note_poll(&self, lasted: Duration) {
@@ -151,7 +172,7 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
         since: clock::since(holder.since),
-        is_unclaimed: holder.is_unclaimed,
+        is_unclaimed: holder.granted_at.is_some(),
     });
     Wait {
         kind: note.kind,

@@ -63,6 +63,11 @@ impl OnlySlotLock {
         lock(&self.0).thread.map(|(_, id)| id)
     }
 
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn thread_number(&self) -> Option<usize> {
+        lock(&self.0).thread.map(|(number, _)| number)
+    }
+
     pub(super) fn is_taken(&self) -> bool {
         lock(&self.0).is_taken
     }
@@ -112,6 +117,8 @@ impl Shared {
         if self.is_shut_down() || !self.only_slot.try_take() {
             return None;
         }
+        #[cfg(feature = "stall-backtrace")]
+        self.slots[0].set_os_thread();
         self.idle.inc_awake();
         Some(OnlySlot {
             shared: self,

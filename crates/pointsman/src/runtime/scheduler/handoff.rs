@@ -110,7 +110,7 @@ impl Shared {
                 shared.take_over();
                 shared.blocking.remove_thread_allowance();
             };
-            let (_, accepted) = self.spawn_blocking(substitute, SpawnSite::caller());
+            let (_, accepted) = self.spawn_blocking(substitute, SpawnSite::of_runtime());
             if let Err(Refused::NoThread(_)) = accepted {
                 // The next worker that makes a slot vacant or wakes up tries again.
                 self.handoff.change(|vacancies| vacancies.substitutes -= 1);

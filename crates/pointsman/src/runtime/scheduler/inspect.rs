@@ -57,6 +57,16 @@ impl Shared {
         self.slots[worker].current()
     }
 
+    /// The number of the thread that has run a current-thread runtime last.
+    pub(in crate::runtime) fn only_thread(&self) -> Option<usize> {
+        self.only_slot.thread_number()
+    }
+
+    /// The number by which the system knows the thread that has held the slot last; 0 if it is not known.
+    pub(in crate::runtime) fn os_thread(&self, worker: usize) -> i32 {
+        self.slots[worker].os_thread()
+    }
+
     pub(in crate::runtime) fn queued_at(&self, worker: usize) -> usize {
         self.slots[worker].queued()
     }

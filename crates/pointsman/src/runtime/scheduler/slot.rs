@@ -7,17 +7,19 @@
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
 use super::super::config::Config;
 use super::super::counter::Counter;
 use super::super::histogram::Histogram;
+#[cfg(feature = "stall-backtrace")]
+use super::super::stall;
 use super::Shared;
 use super::policy::Pace;
 use super::queue::Queue;
-use crate::loom::sync::atomic::AtomicUsize;
+use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::task::arena::Arena;
 use crate::task::raw::{Header, RawTask};
 
@@ -37,6 +39,9 @@ pub(crate) struct Slot {
     /// The thread that has held the slot last. A current-thread runtime keeps it with its
     /// [lock](super::current_thread).
     thread: Mutex<Option<ThreadId>>,
+    /// See [`os_thread`](Self::os_thread).
+    #[cfg(feature = "stall-backtrace")]
+    os_thread: std::sync::atomic::AtomicI32,
     /// The task that is polled, or was last; null outside of a quantum; [`BLOCK_ON`]. To compare only.
     current: AtomicPtr<Header>,
     pub(in crate::runtime) counters: Counters,
@@ -91,6 +96,8 @@ impl Slot {
             rests: std::sync::atomic::AtomicUsize::new(0),
             poll_times: config.poll_times.build(),
             thread: Mutex::new(None),
+            #[cfg(feature = "stall-backtrace")]
+            os_thread: std::sync::atomic::AtomicI32::new(0),
             current: AtomicPtr::new(ptr::null_mut()),
             counters: Counters::default(),
         }
@@ -151,12 +158,14 @@ impl Slot {
     #[inline]
     fn set_current(&self, task: *const Header) {
         if cfg!(feature = "diagnostics") {
-            self.current.store(task.cast_mut(), Relaxed);
+            // ORDERING: Release pairs with the Acquire of `current`: a thread that sees a later task sees its steps.
+            self.current.store(task.cast_mut(), Release);
         }
     }
 
     pub(super) fn current(&self) -> Current {
-        match self.current.load(Relaxed).cast_const() {
+        // ORDERING: see `set_current`.
+        match self.current.load(Acquire).cast_const() {
             BLOCK_ON => Current::BlockOn,
             task if task.is_null() => Current::Nothing,
             task => Current::Task(task.addr()),
@@ -183,6 +192,21 @@ impl Slot {
 
     pub(super) fn set_thread(&self, thread: ThreadId) {
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+    }
+
+    /// Called when this thread has taken the slot.
+    #[cfg(feature = "stall-backtrace")]
+    pub(super) fn set_os_thread(&self) {
+        self.os_thread.store(stall::this_thread(), Relaxed);
+    }
+
+    /// The number by which the system knows the thread that has held the slot last; 0 if it is not known.
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn os_thread(&self) -> i32 {
+        #[cfg(feature = "stall-backtrace")]
+        return self.os_thread.load(Relaxed);
+        #[cfg(not(feature = "stall-backtrace"))]
+        return 0;
     }
 
     pub(super) fn thread(&self) -> Option<ThreadId> {

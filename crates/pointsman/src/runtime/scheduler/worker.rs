@@ -354,6 +354,8 @@ impl Shared {
         let _current = context::set_current(self);
         let held = context::hold(slot);
         slot.set_thread(thread::current().id());
+        #[cfg(feature = "stall-backtrace")]
+        slot.set_os_thread();
         let _seeded = self.seed_worker(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);

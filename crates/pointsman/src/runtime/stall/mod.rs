@@ -7,6 +7,7 @@
 //! Cost: a store per poll and a load when a worker wakes up. Nothing without the feature `diagnostics`.
 
 mod monitor;
+mod stack;
 mod text;
 mod watch;
 
@@ -15,6 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::monitor::{arm, forget, is_armed, register};
+use self::stack::Stack;
+pub use self::stack::StackFrame;
+#[cfg(feature = "stall-backtrace")]
+pub(super) use self::stack::this_thread;
 use super::dump::Task;
 
 /// The default of [`Builder::stall_threshold`](super::Builder::stall_threshold).
@@ -74,7 +79,7 @@ fn parse(value: &str) -> Option<Duration> {
 }
 
 /// Something in a runtime that does not go on. Passed to the hook of [`Builder::on_stall`](super::Builder::on_stall); its
-/// [`Display`](fmt::Display) is the line that is printed without a hook.
+/// [`Display`](fmt::Display) is what is printed without a hook: a line, and the stack if it is known.
 #[derive(Debug)]
 pub struct Stall {
     kind: StallKind,
@@ -83,6 +88,7 @@ pub struct Stall {
     worker: Option<usize>,
     task: Option<Task>,
     waiting: usize,
+    stack: Stack,
 }
 
 /// What does not go on.
@@ -138,6 +144,17 @@ impl Stall {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// Returns the stack of the thread that does not return, from the function that it runs to the one that the poll has
+    /// called. Functions that the compiler has inlined are included.
+    ///
+    /// Empty without the feature `stall-backtrace`, on other systems than Linux on x86-64 and AArch64, and if the thread
+    /// does not answer to a signal. The names are found with the first call, which reads the debug information of the
+    /// program.
+    #[must_use]
+    pub fn stack(&self) -> &[StackFrame] {
+        self.stack.frames()
     }
 }
 

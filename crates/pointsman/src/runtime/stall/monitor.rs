@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::scheduler::Shared;
+use super::text::Line;
 use super::watch::Watch;
 use super::{Stall, StallConfig};
 use crate::task::clock;
@@ -19,11 +20,11 @@ use crate::task::clock;
 const MAX_PERIOD: Duration = Duration::from_millis(250);
 const MIN_PERIOD: Duration = Duration::from_millis(1);
 
-/// The least time between two lines on standard error.
+/// The least time between two reports on standard error.
 const PRINT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The thread has little to do, and so needs little: a hook of the user runs on it, and formatting.
-const STACK: usize = 256 << 10;
+/// A hook of the user runs on the thread, and what formats reports; only the pages that are used take memory.
+const STACK: usize = 1 << 20;
 
 /// Whether the thread looks again soon.
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
@@ -112,6 +113,7 @@ fn run() {
     let mut was_active = true;
     let mut late = Duration::ZERO;
     loop {
+        let began = Instant::now();
         let Looked {
             is_active,
             period,
@@ -122,8 +124,8 @@ fn run() {
         if is_active || was_active {
             drop(monitor);
             // A stalled runtime is looked at no earlier, so this is no condition variable.
-            let began = Instant::now();
-            thread::sleep(period);
+            thread::sleep(period.saturating_sub(began.elapsed()));
+            // Includes the time of a look that took long, such as that of a hook.
             late = began.elapsed().saturating_sub(period);
         } else {
             let next = next.map_or(Duration::MAX, |next| next.max(period));
@@ -177,7 +179,7 @@ fn look(printer: &mut Printer, late: Duration) -> Looked {
     }
 }
 
-/// Prints one line at most every [`PRINT_INTERVAL`].
+/// Prints one report at most every [`PRINT_INTERVAL`].
 #[derive(Default)]
 struct Printer {
     last: Option<Instant>,
@@ -191,11 +193,23 @@ impl Printer {
             return;
         }
         self.last = Some(now);
-        let line = match std::mem::take(&mut self.skipped) {
-            0 => format!("pointsman: {stall}\n"),
-            skipped => format!("pointsman: {stall} ({skipped} reports before were not printed)\n"),
-        };
-        // Not `eprintln`, which panics if standard error is closed, and which tests capture.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+        let mut text = format!("pointsman: {}\n", Line(stall));
+        let skipped = std::mem::take(&mut self.skipped);
+        if skipped > 0 {
+            text += &format!("pointsman: {skipped} reports before this one were not printed\n");
+        }
+        print(&text);
+        // Afterwards, as the names of functions take long to find.
+        let frames = stall.stack().iter();
+        print(
+            &frames
+                .map(|frame| format!("    at {frame}\n"))
+                .collect::<String>(),
+        );
     }
+}
+
+/// Prints on standard error. `eprint` panics if that is closed, and tests capture it.
+fn print(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }

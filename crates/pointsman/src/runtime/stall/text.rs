@@ -1,4 +1,4 @@
-//! The line that reports a stall.
+//! The line that reports a stall, and the lines of the stack.
 
 use std::fmt::{self, Formatter};
 
@@ -6,6 +6,23 @@ use super::{Stall, StallKind};
 use crate::runtime::dump::Length;
 
 pub(super) fn write(stall: &Stall, f: &mut Formatter<'_>) -> fmt::Result {
+    write!(f, "{}", Line(stall))?;
+    for frame in stall.stack() {
+        write!(f, "\n    at {frame}")?;
+    }
+    Ok(())
+}
+
+/// The first line of a report.
+pub(super) struct Line<'a>(pub(super) &'a Stall);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write_line(self.0, f)
+    }
+}
+
+fn write_line(stall: &Stall, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str("stall: ")?;
     match (stall.kind, &stall.task) {
         (StallKind::Task, Some(task)) => {

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::super::scheduler::{Current, Shared};
+use super::super::task::local_set::list;
+use super::stack::Stack;
 use super::{Stall, StallKind};
 use crate::runtime::dump::StuckTask;
+use crate::task::id::Id;
 
 /// A number that changes when something goes on, and when it was first seen.
 struct Progress {
@@ -37,10 +40,12 @@ pub(super) struct Watch {
     workers: Vec<Progress>,
     /// The tasks whose polls were reported and still last.
     stuck: Vec<Option<StuckTask>>,
+    /// The poll of a local set's task that was seen in the poll of the worker: the task's id, and how often it was polled.
+    of_set: Option<(Id, u32)>,
     pool: Progress,
-    /// Counts the looks at which no timer was late.
+    /// Whether a timer was late.
     timer: Progress,
-    /// Counts the looks at which a thread ran the runtime.
+    /// Whether the runtime had work and no thread ran it.
     attended: Progress,
 }
 
@@ -59,6 +64,7 @@ impl Watch {
         Self {
             workers: (0..workers).map(|_| progress()).collect(),
             stuck: (0..workers).map(|_| None).collect(),
+            of_set: None,
             pool: progress(),
             timer: progress(),
             attended: progress(),
@@ -87,11 +93,19 @@ impl Watch {
                 self.stuck[index] = None;
                 continue;
             }
+            let of_set = current_of_set(shared).map(|task| task.poll());
+            if of_set != std::mem::replace(&mut self.of_set, of_set) {
+                // The polls of a local set are progress too.
+                *progress = Progress::new(steps, now);
+                self.stuck[index] = None;
+                continue;
+            }
             if let Some(stuck) = &self.stuck[index] {
                 stuck.note_poll(now - progress.since);
             }
             let Some(lasted) = lasted else { continue };
             let (kind, stuck) = current(shared, index);
+            let stack = Stack::of(shared.os_thread(index));
             let task = stuck.as_ref().map(|stuck| {
                 stuck.note_poll(lasted);
                 stuck.describe()
@@ -104,6 +118,7 @@ impl Watch {
                     worker: Some(index),
                     task,
                     waiting: shared.queued_at(index),
+                    stack,
                     ..stall(kind, shared, lasted)
                 });
             }
@@ -120,7 +135,8 @@ impl Watch {
                 });
             }
         } else {
-            *pool = Progress::new(blocking.taken(), now);
+            // Of no later look: before this, the pool may not have been looked at for long.
+            *pool = Progress::new(blocking.taken().wrapping_sub(1), now);
         }
         let is_attended = shared.is_attended();
         // A stalled worker is the cause; it has been reported.
@@ -145,7 +161,7 @@ impl Watch {
     }
 }
 
-/// Reports a condition that has held at all looks for longer than the threshold.
+/// Reports a condition that has held at all looks for longer than the threshold, since the first of them.
 fn check(
     progress: &mut Progress,
     holds: bool,
@@ -153,8 +169,8 @@ fn check(
     threshold: Duration,
     report: impl FnOnce(Duration),
 ) {
-    let number = progress.number.wrapping_add(usize::from(!holds));
-    if let Some(lasted) = progress.look(number, now, threshold) {
+    let lasted = progress.look(usize::from(holds), now, threshold);
+    if let Some(lasted) = lasted.filter(|_| holds) {
         progress.is_reported = true;
         report(lasted);
     }
@@ -168,11 +184,21 @@ fn stall(kind: StallKind, shared: &Shared, duration: Duration) -> Stall {
         worker: None,
         task: None,
         waiting: 0,
+        stack: Stack::default(),
     }
+}
+
+/// The task that a local set polls on the thread that runs a current-thread runtime.
+fn current_of_set(shared: &Shared) -> Option<StuckTask> {
+    let address = list::running_task(shared.id, shared.only_thread()?)?;
+    StuckTask::find(shared, address)
 }
 
 /// What the worker polls.
 fn current(shared: &Shared, worker: usize) -> (StallKind, Option<StuckTask>) {
+    if let Some(task) = current_of_set(shared) {
+        return (StallKind::Task, Some(task));
+    }
     match shared.current(worker) {
         Current::Task(address) => match StuckTask::find(shared, address) {
             Some(task) => (StallKind::Task, Some(task)),

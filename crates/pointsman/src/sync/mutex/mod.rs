@@ -267,6 +267,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        self.permits.holder.may_move(1);
         OwnedMutexGuard {
             permit: OnePermit(self),
             _value: PhantomData,

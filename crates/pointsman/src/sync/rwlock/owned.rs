@@ -93,6 +93,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn owned_write_guard(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
+        self.permits.holder.may_move(self.max_readers as usize);
         OwnedRwLockWriteGuard {
             data: self.exclusive(),
             permits: AllPermits {

@@ -144,6 +144,7 @@ impl Semaphore {
     }
 
     fn owned_permit(self: Arc<Self>, permits: usize) -> OwnedSemaphorePermit {
+        self.permits.holder.may_move(permits);
         OwnedSemaphorePermit {
             semaphore: self,
             permits,

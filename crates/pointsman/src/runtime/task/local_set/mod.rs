@@ -6,6 +6,9 @@
 //!   arena. Other threads pass woken tasks to it through `remote`.
 //! - While tasks of a set are ready, the set is being polled or its waker has been woken.
 
+pub(in crate::runtime) mod list;
+#[cfg(all(test, loom, feature = "diagnostics"))]
+mod loom_tests;
 pub(crate) mod shared;
 
 use std::fmt;
@@ -20,6 +23,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use self::list::Listing;
 use self::shared::{
     CurrentSetGuard, LocalEnterGuard, LocalShared, spawn_in, without_block_in_place,
 };
@@ -96,6 +100,7 @@ impl LocalSet {
         let shared = Arc::new(LocalShared::new(runtime));
         let arena = Arena::new(Arc::clone(&shared));
         shared.own.arena.set(Some(arena));
+        Listing::insert(&shared, arena);
         Self {
             shared,
             arena,
@@ -199,6 +204,7 @@ impl LocalSet {
             None => self.run_by(Notified::run),
             Some((runtime, slot)) => self.run_counted(runtime, slot),
         };
+        self.shared.listing.end_polls();
         self.shared.own.fail_if_panicked();
         has_more
     }
@@ -229,6 +235,7 @@ impl LocalSet {
                 unsafe { self.arena.as_ref().collect() };
                 return false;
             };
+            self.shared.listing.begin_poll(entry.task);
             if let Some(again) = without_block_in_place(|| poll(entry)) {
                 own.queue.borrow_mut().push_back(again);
             }
@@ -244,6 +251,7 @@ impl LocalSet {
     }
 
     fn register(&self, cx: &Context<'_>) {
+        self.shared.listing.enter_runtime();
         let known = lock(&self.shared.waker);
         if known
             .as_ref()
@@ -372,6 +380,7 @@ impl Drop for LocalSet {
         // Task handles keep the set's memory, but need not keep the task that waited for the set.
         let waker = lock(&self.shared.waker).take();
         drop(waker);
+        Listing::remove(&self.shared);
         // SAFETY: this thread owns the arena and does not use it afterwards: `own.arena` is `None`.
         unsafe { Arena::close(self.arena) };
     }

@@ -13,6 +13,7 @@ use std::task::Waker;
 use super::super::super::id::Id;
 use super::super::super::scheduler::context::with_current;
 use super::super::super::scheduler::{Shared, Slot};
+use super::list::Listing;
 #[cfg(feature = "test-util")]
 use crate::context;
 use crate::context::{Work, thread_number, with_work, work};
@@ -29,7 +30,8 @@ pub(in crate::runtime::task) struct LocalShared {
     /// The runtime whose tasks these are.
     runtime: Option<Arc<Shared>>,
     /// The number of the thread that created the set.
-    owner: usize,
+    pub(super) owner: usize,
+    pub(super) listing: Listing,
     pub(super) own: Own,
     /// Tasks that other threads have woken. `None` after the set was dropped.
     pub(super) remote: Mutex<Option<VecDeque<Notified>>>,
@@ -71,10 +73,11 @@ impl Own {
     }
 }
 
-// SAFETY: all fields but `own` are `Send`. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
+// SAFETY: all fields but `own` and `listing` are `Send`. `listing` has the address of the arena, whose functions for other
+// threads are called under its lock. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
 // which do not leave their thread; when the last reference is dropped elsewhere, `LocalSet::drop` has emptied it.
 unsafe impl Send for LocalShared {}
-// SAFETY: all fields but `own` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
+// SAFETY: all fields but `own` and `listing` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
 unsafe impl Sync for LocalShared {}
 
 impl LocalShared {
@@ -82,8 +85,9 @@ impl LocalShared {
     pub(super) fn new(runtime: Option<Arc<Shared>>) -> Self {
         Self {
             id: Id::next(),
-            runtime,
             owner: thread_number(),
+            listing: Listing::new(runtime.as_ref().map(|runtime| runtime.id)),
+            runtime,
             own: Own {
                 queue: RefCell::new(VecDeque::new()),
                 alive: Cell::new(0),
