@@ -25,6 +25,8 @@ extern crate self as pointsman;
 
 #[macro_use]
 mod loom;
+#[macro_use]
+mod spans;
 #[cfg(feature = "reactor")]
 mod atomic_waker;
 mod context;
@@ -37,6 +39,8 @@ pub mod macros;
 #[cfg(feature = "net")]
 pub mod net;
 mod park;
+#[cfg(all(unix, feature = "net"))]
+mod peer;
 #[cfg(feature = "process")]
 pub mod process;
 pub mod runtime;

@@ -5,6 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use conformance::Result;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Reason(String),
+    Version(BTreeMap<String, String>),
+}
 
 pub(crate) struct Expectations {
     /// A pattern, in which `*` stands for any text; its reason; and whether a difference has matched it.
@@ -12,16 +20,23 @@ pub(crate) struct Expectations {
 }
 
 impl Expectations {
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    /// Reads the lines for all releases and those for `version` alone.
+    pub(crate) fn read(path: &Path, version: &str) -> Result<Self> {
         let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = fs::read_to_string(path).map_err(|error| at(&error))?;
-        let lines: BTreeMap<String, String> = toml::from_str(&text).map_err(|error| at(&error))?;
-        Ok(Self {
-            lines: lines
-                .into_iter()
-                .map(|(pattern, reason)| (pattern, reason, false))
-                .collect(),
-        })
+        let entries: BTreeMap<String, Entry> = toml::from_str(&text).map_err(|error| at(&error))?;
+        let mut lines = Vec::new();
+        for (name, entry) in entries {
+            match entry {
+                Entry::Reason(reason) => lines.push((name, reason, false)),
+                Entry::Version(only) if name == version => {
+                    let only = only.into_iter();
+                    lines.extend(only.map(|(pattern, reason)| (pattern, reason, false)));
+                }
+                Entry::Version(_) => {}
+            }
+        }
+        Ok(Self { lines })
     }
 
     pub(crate) fn reason(&mut self, item: &str) -> Option<String> {

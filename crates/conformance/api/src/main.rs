@@ -108,7 +108,7 @@ fn compare() -> Result<bool> {
     };
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let conformance = home.parent().ok_or("the package is not in a folder")?;
-    let mut expectations = Expectations::read(&conformance.join("api.toml"))?;
+    let mut expectations = Expectations::read(&conformance.join("api.toml"), version)?;
     let theirs = items::read(&rustdoc::tokio(conformance, version)?, "tokio", None)?;
     let ours = items::read(
         &rustdoc::pointsman(conformance)?,

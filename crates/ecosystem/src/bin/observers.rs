@@ -4,8 +4,10 @@
 //! cargo run --release --bin observers
 //! ```
 //!
-//! The programs are in `observers`. The exit code is 1 if one does not compile or fails on pointsman.
+//! The programs are in `observers`. The exit code is 1 if one does not compile or fails on pointsman, or if what it records
+//! there, lines that begin with `| `, differs from what it records on Tokio with the flag.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -17,19 +19,23 @@ use conformance::{Result, Runtime, Workspace, clear, files, package, place, prog
 
 const LIMIT: Duration = Duration::from_secs(60);
 const FLAG: &str = "--cfg tokio_unstable";
+/// Lets console-subscriber run without the flag.
+const NO_FLAG: &str = "--cfg console_without_tokio_unstable";
+/// Tells the programs that tasks have names without the flag.
+const HAS_NAMES: &str = "--cfg console_without_tokio_unstable --cfg has_names";
 
 /// Builds the programs, sorted by name.
 fn build(
     home: &Path,
     target: &Path,
     runtime: Runtime,
-    flags: Option<&str>,
+    flags: &str,
 ) -> Result<Vec<(String, Compiled)>> {
     let runtime_name = match runtime {
         Runtime::Tokio => "tokio",
         Runtime::Pointsman => "pointsman",
     };
-    let flag_name = if flags.is_some() { "-unstable" } else { "" };
+    let flag_name = if flags == FLAG { "-unstable" } else { "" };
     let folder = target.join(format!("observers-{runtime_name}"));
     for (name, path) in files(&home.join("observers/src/bin"))? {
         let copy = folder.join("src/bin").join(name).with_extension("rs");
@@ -46,7 +52,7 @@ fn build(
         package: &folder,
         target: &target.join(format!("observers-{runtime_name}{flag_name}-build")),
         runtime,
-        flags,
+        flags: Some(flags),
     };
     let built = build.targets(&["--bins"])?;
     let programs = built.into_iter().filter(|((kind, _), _)| kind == "bin");
@@ -55,31 +61,68 @@ fn build(
         .collect())
 }
 
-/// Runs a program. Returns whether it has succeeded, and the last line that it has written.
-fn run(program: &Path, log: &Path) -> Result<(bool, String)> {
+/// What a program has written.
+struct Said {
+    succeeded: bool,
+    record: Vec<String>,
+    last: String,
+}
+
+impl Said {
+    fn failed(last: String) -> Self {
+        Self {
+            succeeded: false,
+            record: Vec::new(),
+            last,
+        }
+    }
+}
+
+fn run(program: &Path, log: &Path) -> Result<Said> {
     let mut command = Command::new(program);
     command.env("RUST_BACKTRACE", "0");
     let Some(status) = limited(command, log, LIMIT)? else {
-        return Ok((false, "hangs, and was killed".to_owned()));
+        return Ok(Said::failed("hangs, and was killed".to_owned()));
     };
     let output = String::from_utf8_lossy(&fs::read(log)?).into_owned();
-    let last = output.lines().next_back().unwrap_or_default();
-    Ok((status.success(), last.to_owned()))
+    let record = output.lines().filter(|line| line.starts_with("| "));
+    Ok(Said {
+        succeeded: status.success(),
+        record: record.map(str::to_owned).collect(),
+        last: output.lines().next_back().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Compares a record with that of Tokio, and prints what differs.
+fn is_same(record: &[String], expected: &[String]) -> bool {
+    let only = |these: &[String], others: &[String], whose: &str| {
+        for line in these.iter().filter(|line| !others.contains(line)) {
+            println!("    only {whose}: {line}");
+        }
+    };
+    only(expected, record, "Tokio");
+    only(record, expected, "pointsman");
+    record == expected
 }
 
 fn observe() -> Result<bool> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = Workspace::read(home)?.target;
+    let mut records: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut is_right = true;
     for (runtime, shown) in [(Runtime::Tokio, "Tokio"), (Runtime::Pointsman, "pointsman")] {
-        for flags in [None, Some(FLAG)] {
-            println!(
-                "On {shown}{}:",
-                flags.map_or(String::new(), |flag| format!(", with {flag}"))
-            );
+        for has_flag in [false, true] {
+            let (flags, with) = match (runtime, has_flag) {
+                (_, true) => (FLAG, format!(", with {FLAG}")),
+                (Runtime::Tokio, false) => (NO_FLAG, String::new()),
+                (Runtime::Pointsman, false) => (HAS_NAMES, String::new()),
+            };
+            println!("On {shown}{with}:");
             for (name, compiled) in build(home, &target, runtime, flags)? {
-                let (succeeded, says) = match compiled {
-                    Compiled::Failed { error } => (false, format!("does not compile: {error}")),
+                let said = match compiled {
+                    Compiled::Failed { error } => {
+                        Said::failed(format!("does not compile: {error}"))
+                    }
                     Compiled::Binary(binary) => {
                         progress(&name);
                         let log: PathBuf = target.join(format!("observers-output/{name}.txt"));
@@ -87,11 +130,16 @@ fn observe() -> Result<bool> {
                     }
                 };
                 clear();
-                println!(
-                    "  {name:<16}{}{says}",
-                    if succeeded { "" } else { "FAILS: " }
-                );
-                is_right &= succeeded || runtime == Runtime::Tokio;
+                let fails = if said.succeeded { "" } else { "FAILS: " };
+                println!("  {name:<16}{fails}{}", said.last);
+                if runtime == Runtime::Pointsman {
+                    is_right &= said.succeeded && is_same(&said.record, &records[&name]);
+                } else if has_flag {
+                    for line in &said.record {
+                        println!("    {line}");
+                    }
+                    records.insert(name, said.record);
+                }
             }
         }
     }

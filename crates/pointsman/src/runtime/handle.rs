@@ -217,6 +217,8 @@ impl Handle {
         );
         let _current = context::set_current(&self.shared);
         let _seeded = self.shared.seed_block_on();
+        #[cfg(feature = "tracing")]
+        let future = crate::task::span::block_on(future, std::panic::Location::caller());
         // Not moved any further, since the future may be large.
         let future = pin!(future);
         if !is_worker {

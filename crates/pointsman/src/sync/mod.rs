@@ -28,6 +28,7 @@ pub mod oneshot;
 mod rwlock;
 mod semaphore;
 mod set_once;
+mod spans;
 mod wait_set;
 pub mod watch;
 

@@ -122,7 +122,7 @@ impl<S: Schedule> Arena<S> {
             // SAFETY: only the owner uses `local`, and the caller owns the arena.
             let local = unsafe { &mut *local };
             let number = local.next_id;
-            if number == local.last_id {
+            if number == local.last_id || site.span.id().is_some() {
                 return None;
             }
             let site = Site::known(site, &local.sites)?;
@@ -146,12 +146,14 @@ impl<S: Schedule> Arena<S> {
         unsafe { arena.as_ref() }.local.with_mut(|local| {
             // SAFETY: only the owner uses `local`, and the caller owns the arena.
             let local = unsafe { &mut *local };
-            if local.next_id == local.last_id {
-                local.next_id = Id::take(ID_BATCH);
-                local.last_id = local.next_id + ID_BATCH;
-            }
-            local.next_id += 1;
-            let id = Id::from_number(local.next_id - 1);
+            let id = site.span.id().unwrap_or_else(|| {
+                if local.next_id == local.last_id {
+                    local.next_id = Id::take(ID_BATCH);
+                    local.last_id = local.next_id + ID_BATCH;
+                }
+                local.next_id += 1;
+                Id::from_number(local.next_id - 1)
+            });
             let memory = match local.slab.take(class_of(layout)) {
                 Some(header) => header,
                 None => Self::allocate_more(arena, local, layout),
@@ -374,5 +376,11 @@ impl Id {
     /// Reserves `count` ids and returns the first.
     fn take(count: u64) -> u64 {
         NEXT_ID.fetch_add(count, Relaxed)
+    }
+
+    /// Reserves an id for a span, which is created before its task.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_one() -> Self {
+        Self::from_number(Self::take(1))
     }
 }

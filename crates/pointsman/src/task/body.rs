@@ -25,6 +25,7 @@ use super::id::Id;
 use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
 use super::slab::{LARGEST_SLOT, MAX_ALIGN};
+use super::span::{TaskSpan, Traced};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
@@ -50,7 +51,8 @@ enum Stage<F: Future> {
 /// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>() || align_of::<F>() > MAX_ALIGN
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Traced<Ready<()>>>>()
+        || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {
@@ -65,10 +67,11 @@ impl RawTask {
         is_job: bool,
         site: SpawnSite<'_>,
     ) -> Self {
+        let span = site.span.task();
         // SAFETY: the caller owns the arena and has not closed it. `write` follows at once.
         match unsafe { arena.as_ref().allocate_used(Layout::new::<Body<F>>(), site) } {
             // SAFETY: the slot is for this layout, and its task is written here only.
-            Some(allocated) => unsafe { Self::write::<F, S>(allocated, future, is_job) },
+            Some(allocated) => unsafe { Self::write::<F, S>(allocated, future, is_job, span) },
             // SAFETY: the caller owns the arena and has not closed it.
             None => unsafe { Self::new_slowly(arena, future, is_job, site) },
         }
@@ -90,14 +93,19 @@ impl RawTask {
         // follows at once.
         unsafe {
             let allocated = Arena::allocate(arena, Layout::new::<Body<F>>(), site);
-            Self::write::<F, S>(allocated, future, is_job)
+            Self::write::<F, S>(allocated, future, is_job, site.span.task())
         }
     }
 
     /// # Safety
     /// The slot was just allocated for the layout of `Body<F>`.
     #[inline(always)]
-    unsafe fn write<F: Future, S: Schedule>(allocated: Allocated, future: F, is_job: bool) -> Self {
+    unsafe fn write<F: Future, S: Schedule>(
+        allocated: Allocated,
+        future: F,
+        is_job: bool,
+        span: TaskSpan,
+    ) -> Self {
         let Allocated { memory, id, site } = allocated;
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the caller has allocated a slot for the layout of `Body<F>`, which no other thread writes. Its
@@ -110,6 +118,7 @@ impl RawTask {
             (&raw mut (*body).header.activity).write(Activity::default());
             (&raw mut (*body).header.origin).write(Origin::new());
             (&raw mut (*body).header.site).write(site);
+            (&raw mut (*body).header.span).write(span);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();

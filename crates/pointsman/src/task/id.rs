@@ -19,7 +19,7 @@ pub struct Id(NonZeroU64);
 
 impl Id {
     #[inline]
-    pub(super) fn from_number(number: u64) -> Self {
+    pub(crate) fn from_number(number: u64) -> Self {
         Self(NonZeroU64::new(number).expect("task ids begin at 1"))
     }
 

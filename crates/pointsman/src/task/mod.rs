@@ -20,6 +20,7 @@ mod loom_tests;
 pub(crate) mod origin;
 pub(crate) mod raw;
 mod slab;
+pub(crate) mod span;
 mod state;
 mod task_local;
 #[cfg(test)]

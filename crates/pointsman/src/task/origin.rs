@@ -10,16 +10,20 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The call that spawns a task. Without the feature it is empty, as it is passed by each spawn.
+use super::span::{SpawnSpan, Traced};
+
+/// The call that spawns a task. Without the features it is empty, as it is passed by each spawn.
 #[derive(Clone, Copy)]
 pub(crate) struct SpawnSite<'a> {
-    #[cfg(feature = "diagnostics")]
-    location: &'static Location<'static>,
+    #[cfg(any(feature = "diagnostics", feature = "tracing"))]
+    pub(crate) location: &'static Location<'static>,
     /// Behind a reference, so that a site is passed in two registers.
-    #[cfg(feature = "diagnostics")]
-    name: Option<&'a &'a str>,
-    #[cfg(not(feature = "diagnostics"))]
+    #[cfg(any(feature = "diagnostics", feature = "tracing"))]
+    pub(crate) name: Option<&'a &'a str>,
+    #[cfg(not(any(feature = "diagnostics", feature = "tracing")))]
     _name: std::marker::PhantomData<&'a str>,
+    /// Empty without the feature `tracing`.
+    pub(crate) span: SpawnSpan,
 }
 
 /// The site of the runtime's own jobs.
@@ -41,12 +45,13 @@ impl SpawnSite<'_> {
     #[track_caller]
     pub(crate) fn caller() -> Self {
         Self {
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             location: Location::caller(),
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             name: None,
-            #[cfg(not(feature = "diagnostics"))]
+            #[cfg(not(any(feature = "diagnostics", feature = "tracing")))]
             _name: std::marker::PhantomData,
+            span: SpawnSpan::new(),
         }
     }
 }
@@ -55,13 +60,28 @@ impl<'a> SpawnSite<'a> {
     /// The caller of the function that calls this.
     #[inline]
     #[track_caller]
-    #[cfg_attr(not(feature = "diagnostics"), expect(unused_variables))]
+    #[cfg_attr(
+        not(any(feature = "diagnostics", feature = "tracing")),
+        expect(unused_variables)
+    )]
     pub(crate) fn named_caller(name: Option<&'a &'a str>) -> Self {
         Self {
-            #[cfg(feature = "diagnostics")]
+            #[cfg(any(feature = "diagnostics", feature = "tracing"))]
             name,
             ..Self::caller()
         }
+    }
+}
+
+impl SpawnSite<'_> {
+    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself. Without
+    /// the feature `tracing` this is the future.
+    #[inline]
+    pub(crate) fn traced<F>(&mut self, future: F) -> Traced<F> {
+        #[cfg(feature = "tracing")]
+        return self.span.trace(future, self.name.copied(), self.location);
+        #[cfg(not(feature = "tracing"))]
+        future
     }
 }
 

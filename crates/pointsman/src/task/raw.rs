@@ -17,6 +17,7 @@ use super::origin::{Origin, Site};
 use super::slab::Chunk;
 #[cfg(feature = "diagnostics")]
 use super::slab::STEP;
+use super::span::TaskSpan;
 use super::state::{TaskState, ToIdle, ToNotified};
 
 /// The part of a task that does not depend on the type of its future. Its address is the task's.
@@ -30,6 +31,8 @@ pub(crate) struct Header {
     pub(crate) activity: Activity,
     pub(crate) origin: Origin,
     pub(crate) site: Site,
+    /// Empty without the feature `tracing`.
+    pub(super) span: TaskSpan,
     /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics leave
     /// no space for an address. See [`Header::chunk`].
     #[cfg(feature = "diagnostics")]

@@ -6,6 +6,8 @@
 //! Cost: a lock per arena and a reference count per task. 100,000 tasks take less than 50 ms.
 
 mod problems;
+#[cfg(all(unix, feature = "net"))]
+pub(super) mod serve;
 #[cfg(all(unix, feature = "signal"))]
 pub(super) mod signal;
 mod take;
@@ -66,6 +68,7 @@ pub struct Trace {
     age: Duration,
     spawner: Option<Id>,
     state: State,
+    worker: Option<usize>,
     is_blocking: bool,
     polls: u32,
     longest_poll: Duration,
@@ -250,6 +253,12 @@ impl Task {
     #[must_use]
     pub fn state(&self) -> State {
         self.trace.state
+    }
+
+    /// Returns the index of the worker that polls the task.
+    #[must_use]
+    pub fn worker(&self) -> Option<usize> {
+        self.trace.worker
     }
 
     /// Returns whether this is a function of [`spawn_blocking`](crate::task::spawn_blocking).

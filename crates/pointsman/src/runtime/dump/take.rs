@@ -89,10 +89,15 @@ impl Handle {
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
-        let mut running = shared.running_tasks();
-        running.extend(list::running_tasks(shared.id));
-        let task = |facts: &TaskFacts| Task {
-            trace: trace(facts, &reading, running.contains(&facts.address)),
+        let on_workers = shared.running_tasks();
+        let in_sets = list::running_tasks(shared.id);
+        let task = |facts: &TaskFacts| {
+            let is_this = |&task: &Option<usize>| task == Some(facts.address);
+            let worker = on_workers.iter().position(is_this);
+            let is_running = worker.is_some() || in_sets.contains(&facts.address);
+            Task {
+                trace: trace(facts, &reading, is_running, worker),
+            }
         };
         Dump {
             tasks: Tasks {
@@ -133,14 +138,15 @@ impl StuckTask {
         self.found.note_poll(lasted);
     }
 
-    pub(in crate::runtime) fn describe(&self) -> Task {
+    pub(in crate::runtime) fn describe(&self, worker: usize) -> Task {
         Task {
-            trace: trace(&self.reading.facts[0], &self.reading, true),
+            trace: trace(&self.reading.facts[0], &self.reading, true, Some(worker)),
         }
     }
 }
 
-fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
+/// `worker` polls the task, or has polled it last.
+fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool, worker: Option<usize>) -> Trace {
     let state = match facts.progress {
         Progress::RunningOrYielded if facts.is_job || is_running => State::Running,
         Progress::RunningOrYielded | Progress::Queued => State::Queued,
@@ -157,6 +163,7 @@ fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool) -> Trace {
             .and_then(|origin| reading.find(origin.parent))
             .map(|spawner| spawner.id),
         state,
+        worker: worker.filter(|_| state == State::Running),
         is_blocking: facts.is_job,
         polls: facts.activity.polls,
         longest_poll: facts.activity.longest_poll,

@@ -9,13 +9,13 @@ use super::Shared;
 use super::slot::{Current, Slot};
 
 impl Shared {
-    /// The tasks that the workers poll, or have polled last.
-    pub(in crate::runtime) fn running_tasks(&self) -> Vec<usize> {
+    /// The task that each worker polls, or has polled last.
+    pub(in crate::runtime) fn running_tasks(&self) -> Vec<Option<usize>> {
         let task = |slot: &Slot| match slot.current() {
             Current::Task(task) => Some(task),
             Current::BlockOn | Current::Nothing => None,
         };
-        self.slots.iter().filter_map(task).collect()
+        self.slots.iter().map(task).collect()
     }
 
     // --- stalls ---

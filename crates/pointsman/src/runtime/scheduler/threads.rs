@@ -45,12 +45,13 @@ impl Shared {
     pub(crate) fn spawn_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
-        site: SpawnSite<'_>,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
+        site.span.set_size::<F>();
         if is_large::<F>() {
             self.spawn_small_blocking(Box::new(function), site)
         } else {
@@ -61,13 +62,14 @@ impl Shared {
     fn spawn_small_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
-        site: SpawnSite<'_>,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let job = Job(Some(function));
+        site.span.set_function::<F>();
+        let job = site.traced(Job(Some(function)));
         // The pool decides whether it accepts the job: it stays open after tasks can no longer be spawned.
         // SAFETY: `make` calls the closure while this thread owns the arena.
         let (task, _) = self.make(|arena| unsafe { RawTask::new(arena, job, true, site) });

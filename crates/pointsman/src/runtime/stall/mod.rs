@@ -15,6 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(all(unix, feature = "net"))]
+pub(super) use self::monitor::polls_since;
 pub(super) use self::monitor::{arm, forget, is_armed, register};
 use self::stack::Stack;
 pub use self::stack::StackFrame;

@@ -79,6 +79,17 @@ pub(in crate::runtime) fn forget(id: u64) {
     lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
 }
 
+/// Returns for how long a worker, which is awake and has made `steps`, has been in one poll; `None` if it was not in it
+/// at the last look, or the runtime is not watched.
+#[cfg(all(unix, feature = "net"))]
+pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> Option<Duration> {
+    let monitor = lock(&MONITOR);
+    let watched = monitor.runtimes.iter().find(|watched| watched.id == id)?;
+    let watch = Arc::clone(&watched.watch);
+    drop(monitor);
+    lock(&watch).polls_since(worker, steps, Instant::now())
+}
+
 /// Called when a runtime begins to work, after it has become visible that it does.
 #[inline]
 pub(in crate::runtime) fn arm() {

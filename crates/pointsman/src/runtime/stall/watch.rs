@@ -71,6 +71,18 @@ impl Watch {
         }
     }
 
+    /// Returns for how long the worker has been in the poll that it was in at the last look.
+    #[cfg(all(unix, feature = "net"))]
+    pub(super) fn polls_since(
+        &self,
+        worker: usize,
+        steps: usize,
+        now: Instant,
+    ) -> Option<Duration> {
+        let progress = &self.workers[worker];
+        (progress.number == steps).then(|| now.saturating_duration_since(progress.since))
+    }
+
     /// The time by which the look is late counts for no stall: the process may have been stopped, or other processes may
     /// have had the cores.
     pub(super) fn look(&mut self, shared: &Shared, now: Instant, late: Duration) -> Seen {
@@ -108,7 +120,7 @@ impl Watch {
             let stack = Stack::of(shared.os_thread(index));
             let task = stuck.as_ref().map(|stuck| {
                 stuck.note_poll(lasted);
-                stuck.describe()
+                stuck.describe(index)
             });
             // What was found belongs to this poll only if the poll still lasts.
             if shared.steps(index) == steps {

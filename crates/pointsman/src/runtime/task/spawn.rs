@@ -50,11 +50,16 @@ where
 }
 
 #[inline]
-pub(crate) fn spawn_on<F>(shared: &Shared, future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+pub(crate) fn spawn_on<F>(
+    shared: &Shared,
+    future: F,
+    mut site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    site.span.set_size::<F>();
     if is_large::<F>() {
         spawn_small_on(shared, Box::pin(future), site)
     } else {
@@ -63,11 +68,12 @@ where
 }
 
 #[inline]
-fn spawn_small_on<F>(shared: &Shared, future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+fn spawn_small_on<F>(shared: &Shared, future: F, mut site: SpawnSite<'_>) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    let future = site.traced(future);
     // SAFETY: `Shared::spawn` calls the closure while this thread owns the arena.
     let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false, site) });
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.

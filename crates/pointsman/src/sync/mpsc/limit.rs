@@ -51,7 +51,7 @@ impl Capacity {
 
     pub(super) fn new(max: usize) -> Self {
         Self {
-            permits: Permits::new(max, WaitKind::Send),
+            permits: Permits::with_spans(max, WaitKind::Send),
             max,
         }
     }

@@ -88,9 +88,10 @@ impl<T> Mutex<T> {
     /// let mutex = Mutex::new(1);
     /// assert_eq!(*mutex.try_lock().unwrap(), 1);
     /// ```
+    #[track_caller]
     pub fn new(value: T) -> Self {
         Self {
-            permits: Permits::new(1, WaitKind::Mutex),
+            permits: Permits::with_spans(1, WaitKind::Mutex),
             value: UnsafeCell::new(value),
         }
     }
@@ -140,7 +141,13 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[inline]
     pub async fn lock(&self) -> MutexGuard<'_, T> {
-        self.acquire().await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Mutex::lock",
+            "poll",
+            self.acquire()
+        )
+        .await;
         self.guard()
     }
 
@@ -194,7 +201,13 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        self.acquire().await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Mutex::lock_owned",
+            "poll",
+            self.acquire()
+        )
+        .await;
         self.owned_guard()
     }
 
@@ -260,18 +273,22 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn guard(&self) -> MutexGuard<'_, T> {
-        MutexGuard {
+        let guard = MutexGuard {
             permit: OnePermit(self),
             _value: PhantomData,
-        }
+        };
+        self.permits.spans.one_acquired();
+        guard
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
         self.permits.holder.may_move(1);
-        OwnedMutexGuard {
+        let guard = OwnedMutexGuard {
             permit: OnePermit(self),
             _value: PhantomData,
-        }
+        };
+        guard.permit.0.permits.spans.one_acquired();
+        guard
     }
 }
 

@@ -83,7 +83,7 @@ impl Semaphore {
             Self::MAX_PERMITS
         );
         Self {
-            permits: Permits::new(permits, WaitKind::Semaphore),
+            permits: Permits::with_spans(permits, WaitKind::Semaphore),
         }
     }
 
@@ -173,7 +173,14 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(1).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire",
+            "poll",
+            self.permits.acquire(1),
+            true
+        )
+        .await?;
         Ok(self.permit(1))
     }
 
@@ -198,7 +205,14 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(n as usize).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire_many",
+            "poll",
+            self.permits.acquire(n as usize),
+            true
+        )
+        .await?;
         Ok(self.permit(n as usize))
     }
 

@@ -20,6 +20,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use super::super::holders::HolderRecord;
+use super::super::spans::PermitsSpans;
 use super::acquire::{Acquire, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
@@ -42,6 +43,7 @@ pub(in crate::sync) struct Permits {
     word: AtomicUsize,
     queue: Mutex<List<Waiter>>,
     pub(in crate::sync) holder: HolderRecord,
+    pub(in crate::sync) spans: PermitsSpans,
 }
 
 impl Permits {
@@ -58,6 +60,7 @@ impl Permits {
                 word: AtomicUsize::new(count * PERMIT),
                 queue: Mutex::new(List::new()),
                 holder: HolderRecord::new(kind, count),
+                spans: PermitsSpans::none(kind),
             }
         }
     }
@@ -68,7 +71,17 @@ impl Permits {
                 word: AtomicUsize::new(CLOSED),
                 queue: Mutex::new(List::new()),
                 holder: HolderRecord::new(kind, 0),
+                spans: PermitsSpans::none(kind),
             }
+        }
+    }
+
+    /// Creates permits with spans, which constants cannot have.
+    #[track_caller]
+    pub(in crate::sync) fn with_spans(count: usize, kind: WaitKind) -> Self {
+        Self {
+            spans: PermitsSpans::new(count, kind),
+            ..Self::new(count, kind)
         }
     }
 
@@ -154,6 +167,8 @@ impl Permits {
         }
         if before & HAS_WAITERS != 0 {
             self.assign_permits();
+        } else {
+            self.spans.added(count);
         }
     }
 
@@ -194,22 +209,28 @@ impl Permits {
             // thread that assigns the rest.
             self.word.fetch_sub(given * PERMIT, AcquireOrder);
             waiter.missing.store(missing - given, Relaxed);
+            waiter.spans.assigned(given);
             return false;
         }
         queue.pop_front();
         let flag = if queue.is_empty() { HAS_WAITERS } else { 0 };
         // ORDERING: Acquire pairs with the Release of `release`. The store below passes the order on to the
         // waiter.
-        self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
+        let word = self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
         // SAFETY: the queue's lock is held, which guards the waker.
         let waker = waiter.waker.with_mut(|waker| unsafe { (*waker).take() });
         self.holder.granted(waiter.count, waker.as_ref());
         if let Some(waker) = waker {
             batch.push(waker);
         }
+        let spans = waiter.spans.clone();
         // ORDERING: Release pairs with the Acquire of `Waiter::has_all`. The waiter may be dropped from here
         // on.
         waiter.missing.store(0, Release);
+        spans.assigned(given);
+        if flag != 0 {
+            self.spans.added(word / PERMIT - given);
+        }
         true
     }
 
@@ -307,6 +328,7 @@ impl Permits {
                 }
                 Ok(_) => {
                     fields.missing.store(missing, Relaxed);
+                    fields.spans.set_taken(count - missing);
                     break;
                 }
                 Err(now) => word = now,
@@ -366,7 +388,11 @@ impl Permits {
             // SAFETY: the node was put in this queue, so it is in this one or, after `close`, in none.
             if unsafe { queue.remove(waiter) } && queue.is_empty() {
                 // No change if the semaphore is closed, as the flag is clear then.
-                self.word.fetch_and(!HAS_WAITERS, Relaxed);
+                let word = self.word.fetch_and(!HAS_WAITERS, Relaxed);
+                drop(queue);
+                if word & HAS_WAITERS != 0 {
+                    self.spans.added(word / PERMIT);
+                }
             }
         }
         self.release(fields.count - fields.missing.load(Relaxed));

@@ -245,12 +245,13 @@ pub(in crate::runtime::task) fn current_set() -> Arc<LocalShared> {
 pub(in crate::runtime::task) fn spawn_in<F>(
     shared: &Arc<LocalShared>,
     future: F,
-    site: SpawnSite<'_>,
+    mut site: SpawnSite<'_>,
 ) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
+    site.span.set_size::<F>();
     if is_large::<F>() {
         spawn_small_in(shared, Box::pin(future), site)
     } else {
@@ -261,12 +262,17 @@ where
 fn spawn_small_in<F>(
     shared: &Arc<LocalShared>,
     future: F,
-    site: SpawnSite<'_>,
+    mut site: SpawnSite<'_>,
 ) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
+    // Tokio's local runtimes have no set.
+    if shared.runtime.is_none() {
+        site.span.set_local();
+    }
+    let future = site.traced(future);
     let arena_of_set = shared.own.arena.get();
     let arena = arena_of_set.unwrap_or_else(|| {
         // The set was dropped: the task is cancelled at once, in an arena of its own.
