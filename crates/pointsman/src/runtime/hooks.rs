@@ -53,7 +53,7 @@ impl TaskMeta<'_> {
         self.id
     }
 
-    /// Returns the location of the call that spawned the task. It is known with the feature `diagnostics` only; without it
+    /// Returns the location of the call that spawned the task. It is known unless the feature `diagnostics` is off; then
     /// the location is one in this crate, so that hooks written for Tokio compile.
     ///
     /// ```

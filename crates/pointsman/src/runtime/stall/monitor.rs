@@ -50,9 +50,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Miri and loom do not accept a thread that outlives the program's others.
+/// Miri and loom do not accept a thread that outlives the program's others, and WebAssembly has no threads.
 fn is_possible() -> bool {
-    cfg!(not(any(all(test, loom), miri)))
+    cfg!(not(any(all(test, loom), miri, target_family = "wasm")))
 }
 
 /// Watches a new runtime, unless its reports are off. Returns whether it does.
