@@ -3,6 +3,7 @@
  *
  * Invariant: operations reach the server in the order of the calls. After a lost connection, an operation without a
  * reply is sent again before all later ones. The higher incarnation makes the server refuse a late first copy.
+ * Replies are applied in order, except that one which ends the session goes before those that arrived with it.
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
@@ -140,7 +141,9 @@ export class BatchStream {
     this.#sent.push(sent);
     this.#metrics.batches++;
     this.#sender.exchange(batch).then(
-      (reply) => {
+      async (reply) => {
+        // A later reply that arrived together may say that the session has ended: then no caller gets what was granted.
+        if (reply.name !== 'lost') await nextMicrotask;
         if (this.#answered(sent)) this.#sender.received(reply, sent);
       },
       (error) => {
