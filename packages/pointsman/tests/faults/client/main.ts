@@ -3,6 +3,7 @@
  *
  * Invariant: nothing else runs between the grant of a lock and its line in the history.
  */
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { HistoryWriter, now } from '../history.js';
 import { keysOf } from '../keys.js';
@@ -22,7 +23,8 @@ const expected = new Set([
 ]);
 /**
  * The longest pause of a process, in milliseconds, between the lock's last look at the clock and the grant. A lock
- * whose lease ends within that pause is counted as overtaken, not as granted late.
+ * whose lease ends within that pause is counted as overtaken, not as granted late. If the process was stopped in the
+ * middle of its turn, the pause is as long as the turn.
  */
 const standstill = 50;
 /** How long after its guard became invalid the signal of a lost lock may abort, in milliseconds. */
@@ -74,12 +76,20 @@ function run(work: Promise<unknown>): void {
   void noted.finally(() => running.delete(noted));
 }
 
+/** Milliseconds, until the timers last ran. The time in which it waited for events does not count. */
+let active = 0;
+const activeNow = () => performance.eventLoopUtilization().active;
+setInterval(() => {
+  active = activeNow();
+}, step).unref();
+
 /**
  * Asks the guard, and notices if the answer would have been different a moment earlier. All locks of a process may end
  * together, so the observation holds for all locks granted with this one.
  */
 function isValid(guard: Guard): boolean {
-  const before = earlier(standstill, () => guard.valid);
+  const turn = activeNow() - active;
+  const before = earlier(Math.max(standstill, turn), () => guard.valid);
   const valid = guard.valid;
   if (before && !valid && !overtaken) {
     overtaken = true;
