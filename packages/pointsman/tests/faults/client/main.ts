@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { HistoryWriter, now } from '../history.js';
+import { type AtEntry, HistoryWriter, now } from '../history.js';
 import { keysOf } from '../keys.js';
 import { between } from '../random.js';
 import { type Guard, type Open, permits, type Share } from '../subjects/subject.js';
@@ -55,6 +55,8 @@ const running = new Set<Promise<unknown>>();
 let lastId = 0;
 let entered = 0;
 let stopping = false;
+/** Whether a guard was valid in this turn, or would have been a moment earlier. */
+let wasValid = false;
 let overtaken = false;
 let holding = false;
 let holders: Promise<unknown>[] = [];
@@ -91,13 +93,23 @@ function isValid(guard: Guard): boolean {
   const turn = activeNow() - active;
   const before = earlier(Math.max(standstill, turn), () => guard.valid);
   const valid = guard.valid;
-  if (before && !valid && !overtaken) {
-    overtaken = true;
+  if (before && !wasValid) {
+    wasValid = true;
     setImmediate(() => {
+      wasValid = false;
       overtaken = false;
     });
   }
+  if (before && !valid) overtaken = true;
   return valid;
+}
+
+function stateAtEntry(guard: Guard): AtEntry {
+  if (isValid(guard)) return 'valid';
+  // Another look at a lock may have ended the lease of all, after a pause.
+  const { aborted, reason } = guard.signal;
+  const isLeaseOver = aborted && String(reason).includes('lease ended');
+  return overtaken || (wasValid && isLeaseOver) ? 'overtaken' : 'invalid';
 }
 
 /** Two of three requests for a read-write lock are readers. */
@@ -130,7 +142,7 @@ async function once(
   } finally {
     pending.delete(id);
   }
-  const atEntry = isValid(guard) ? 'valid' : overtaken ? 'overtaken' : 'invalid';
+  const atEntry = stateAtEntry(guard);
   const enteredAt = now();
   const { token } = guard;
   history.entered({ id, keys, share, token, requested, entered: enteredAt, atEntry });
