@@ -395,6 +395,45 @@ describe.each(modes)('%s, with either handler', (mode) => {
   });
 });
 
+describe.each([
+  { library: 'ioredis', mode: 'local' },
+  { library: 'node-redis', mode: 'strict' },
+] as const)('$library, $mode, with the script', (way) => {
+  const meet = async () => {
+    const other = await scene.process();
+    await other.query();
+    // No heartbeat repairs the state during the test.
+    const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 60_000 });
+    return { other, proxy, mutex };
+  };
+
+  test('a grant and the loss of its session arrive together: the guard is that of a later grant', async () => {
+    const { other, proxy, mutex } = await meet();
+    const held = await mutex.lock('a');
+    proxy.holdReplies();
+    const states: boolean[] = [];
+    const entered = mutex.lock('b').then((guard) => {
+      states.push(guard.valid);
+      return guard;
+    });
+    await untilHeld(other, 'a', 'b');
+    await forgetSessions();
+    const { evalsha = 0 } = await scene.calls();
+    const third = mutex.lock('c');
+    await expect.poll(async () => (await scene.calls()).evalsha, soon).toBe(evalsha + 1);
+    proxy.letGo();
+    const guards = [await entered, await third];
+    expect(states).toEqual([true]);
+    expectLost(held);
+    for (const guard of guards) {
+      expect(guard).toMatchObject({ valid: true, released: false });
+      await guard.release();
+    }
+    expect(mutex.metrics).toMatchObject({ grants: 3, losses: 1 });
+    await untilHeld(other);
+  });
+});
+
 test('a request is deleted by hand: no new request overtakes those behind it', async () => {
   await (await scene.process()).query();
   // No heartbeat repairs the state during the test.

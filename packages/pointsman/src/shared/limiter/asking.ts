@@ -225,8 +225,9 @@ export class Asking {
       for (const request of started) {
         request.groups = groups;
         request.at = result.at;
-        // A late reply may arrive before the timer of an earlier request, which goes first.
-        if (delay === 0 && lane.timed.size === 0) this.outcomes.begin(request);
+        // A late reply may arrive before the timer of an earlier request, which goes first. But a lease is logged with its
+        // end, which does not tell whether the start time of that one has passed.
+        if (delay === 0 && (lane.timed.size === 0 || left > 0)) this.outcomes.begin(request);
         else this.outcomes.time(request, now + delay);
       }
     }

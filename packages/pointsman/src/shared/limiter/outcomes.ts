@@ -63,10 +63,8 @@ export class Outcomes {
       }
       // A late reply delays the timer of an earlier request, whose start time by the store's clock has passed too. A store
       // that has lost its state may have given this request an earlier start time than that one.
-      const [passed = 0] = request.at;
       for (const earlier of lane.timed) {
-        const [at = 0] = earlier.at;
-        if (at > passed) continue;
+        if ((earlier.at[0] as number) > (request.at[0] as number)) continue;
         clearTimeout(earlier.timer);
         if (earlier.slot === undefined || earlier.slot.isHeld) {
           lane.timed.delete(earlier);

@@ -263,6 +263,20 @@ async function play(plan: Plan) {
   vi.clearAllTimers();
 }
 
+/** A grant arrives when its session has ended and was sent again, because the reply that began it was lost. */
+const lateGrant: Plan = {
+  seed: -1034562529,
+  processes: 2,
+  tasks: 3,
+  rounds: 3,
+  slow: 5,
+  unheard: 0,
+  cuts: 2,
+  swallows: 0,
+  crashes: 0,
+  losses: 0,
+};
+
 test('holders exclude each other, every request is served, and nothing is left behind', {
   timeout: 120_000,
 }, async () => {
@@ -270,5 +284,6 @@ test('holders exclude each other, every request is served, and nothing is left b
     numRuns: runs,
     // The same runs each time, unless the variable is set.
     ...(process.env.POINTSMAN_SIMULATIONS === undefined && { seed: 1 }),
+    examples: [[lateGrant]],
   });
 });

@@ -3,6 +3,7 @@
  *
  * Invariant: operations reach the server in the order of the calls. After a lost connection, an operation without a
  * reply is sent again before all later ones. The higher incarnation makes the server refuse a late first copy.
+ * Replies are applied in order, except that one which ends the session goes before those that arrived with it.
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
@@ -36,7 +37,7 @@ export interface Sender {
   ready(): boolean;
   /** Returns the number of operations in each batch, if these operations should be split. */
   sizeOf?(operations: readonly Operation[]): number;
-  /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
+  /** Creates a batch; `begun` if an earlier one without a reply may have begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
   exchange(batch: Batch): Promise<Reply>;
   received(reply: Reply, batch: SentBatch): void;
@@ -59,6 +60,11 @@ export class BatchStream {
   /** Batches without a reply, in order. */
   #sent: SentBatch[] = [];
   #incarnation = 0;
+  /**
+   * Whether an earlier batch without a reply has begun the session, also on a lost connection. If the server has ended it
+   * since, it must not begin again under the same id: a late message may still grant a request of it.
+   */
+  #begun = false;
   #scheduled = false;
 
   constructor(sender: Sender, metrics: Pick<Metrics, 'batches'>) {
@@ -93,7 +99,7 @@ export class BatchStream {
 
   suspend(reason: unknown): void {
     this.suspended = reason;
-    this.#unsent = this.take();
+    this.#unsent = this.take(this.#begun);
   }
 
   /** Continues on another connection. Batches that arrive late from the old one are stale. */
@@ -102,10 +108,11 @@ export class BatchStream {
     this.#incarnation++;
   }
 
-  /** Removes and returns all operations without a reply, in order. */
-  take(): PendingOperation[] {
+  /** Removes and returns all operations without a reply, in order. `begun`: of the session that sends them again. */
+  take(begun = false): PendingOperation[] {
     const operations = this.#sent.flatMap((batch) => batch.operations);
     this.#sent = [];
+    this.#begun = begun;
     return [...operations, ...this.takeUnsent()];
   }
 
@@ -134,13 +141,15 @@ export class BatchStream {
   }
 
   #exchange(pending: readonly PendingOperation[], operations: readonly Operation[]): void {
-    // A batch without a reply may have begun the session, and may have been granted something.
-    const batch = this.#sender.batch(operations, this.#incarnation, this.#sent.length > 0);
+    const batch = this.#sender.batch(operations, this.#incarnation, this.#begun);
+    this.#begun = true;
     const sent = { operations: pending, at: now(), continuity: this.#sender.continuity };
     this.#sent.push(sent);
     this.#metrics.batches++;
     this.#sender.exchange(batch).then(
-      (reply) => {
+      async (reply) => {
+        // A later reply that arrived together may say that the session has ended: then no caller gets what was granted.
+        if (reply.name !== 'lost') await nextMicrotask;
         if (this.#answered(sent)) this.#sender.received(reply, sent);
       },
       (error) => {
@@ -159,7 +168,9 @@ export class BatchStream {
 
   #answered(sent: SentBatch): boolean {
     const index = this.#sent.indexOf(sent);
-    if (index >= 0) this.#sent.splice(index, 1);
-    return index >= 0;
+    if (index < 0) return false;
+    this.#sent.splice(index, 1);
+    this.#begun = this.#sent.length > 0;
+    return true;
   }
 }

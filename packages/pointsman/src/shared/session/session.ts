@@ -29,6 +29,7 @@ const SESSION_INDEPENDENT: ReadonlySet<Operation['name']> = new Set([
   'notify',
   'reserve',
   'take',
+  'limit',
 ]);
 
 export class Session implements LinkObserver, Sender, ClaimSession {

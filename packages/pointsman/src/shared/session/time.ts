@@ -108,4 +108,4 @@ export class OneShotTimer {
 }
 
 /** The part of a delay that a platform timer can wait, in milliseconds. */
-export const timerDelay = (ms: number): number => Math.min(Math.ceil(ms), 2 ** 31 - 1);
+export const timerDelay = (ms: number): number => Math.min(Math.ceil(ms), LONGEST_TIMER);

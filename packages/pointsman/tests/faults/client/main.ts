@@ -3,8 +3,9 @@
  *
  * Invariant: nothing else runs between the grant of a lock and its line in the history.
  */
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { HistoryWriter, now } from '../history.js';
+import { type AtEntry, HistoryWriter, now } from '../history.js';
 import { keysOf } from '../keys.js';
 import { between } from '../random.js';
 import { type Guard, type Open, permits, type Share } from '../subjects/subject.js';
@@ -22,7 +23,8 @@ const expected = new Set([
 ]);
 /**
  * The longest pause of a process, in milliseconds, between the lock's last look at the clock and the grant. A lock
- * whose lease ends within that pause is counted as overtaken, not as granted late.
+ * whose lease ends within that pause is counted as overtaken, not as granted late. If the process was stopped in the
+ * middle of its turn, the pause is as long as the turn.
  */
 const standstill = 50;
 /** How long after its guard became invalid the signal of a lost lock may abort, in milliseconds. */
@@ -53,6 +55,8 @@ const running = new Set<Promise<unknown>>();
 let lastId = 0;
 let entered = 0;
 let stopping = false;
+/** Whether a guard was valid in this turn, or would have been a moment earlier. */
+let wasValid = false;
 let overtaken = false;
 let holding = false;
 let holders: Promise<unknown>[] = [];
@@ -74,20 +78,38 @@ function run(work: Promise<unknown>): void {
   void noted.finally(() => running.delete(noted));
 }
 
+/** Milliseconds, until the timers last ran. The time in which it waited for events does not count. */
+let active = 0;
+const activeNow = () => performance.eventLoopUtilization().active;
+setInterval(() => {
+  active = activeNow();
+}, step).unref();
+
 /**
  * Asks the guard, and notices if the answer would have been different a moment earlier. All locks of a process may end
  * together, so the observation holds for all locks granted with this one.
  */
 function isValid(guard: Guard): boolean {
-  const before = earlier(standstill, () => guard.valid);
+  const turn = activeNow() - active;
+  const before = earlier(Math.max(standstill, turn), () => guard.valid);
   const valid = guard.valid;
-  if (before && !valid && !overtaken) {
-    overtaken = true;
+  if (before && !wasValid) {
+    wasValid = true;
     setImmediate(() => {
+      wasValid = false;
       overtaken = false;
     });
   }
+  if (before && !valid) overtaken = true;
   return valid;
+}
+
+function stateAtEntry(guard: Guard): AtEntry {
+  if (isValid(guard)) return 'valid';
+  // Another look at a lock may have ended the lease of all, after a pause.
+  const { aborted, reason } = guard.signal;
+  const isLeaseOver = aborted && String(reason).includes('lease ended');
+  return overtaken || (wasValid && isLeaseOver) ? 'overtaken' : 'invalid';
 }
 
 /** Two of three requests for a read-write lock are readers. */
@@ -120,7 +142,7 @@ async function once(
   } finally {
     pending.delete(id);
   }
-  const atEntry = isValid(guard) ? 'valid' : overtaken ? 'overtaken' : 'invalid';
+  const atEntry = stateAtEntry(guard);
   const enteredAt = now();
   const { token } = guard;
   history.entered({ id, keys, share, token, requested, entered: enteredAt, atEntry });

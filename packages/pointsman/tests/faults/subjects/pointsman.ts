@@ -70,7 +70,10 @@ function leaders(store: Store): Lock {
       const term = await leader.campaign({ timeout, signal });
       return {
         token: term.token,
-        signal: term.signal,
+        // Each look at the guard may end it, so only the client looks.
+        get signal() {
+          return term.signal;
+        },
         get valid() {
           return term.valid;
         },
