@@ -3,18 +3,19 @@
 rust: ## run the Rust tests and the loom models
 	cargo test --workspace --all-features --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --features net --release --quiet --target-dir target/loom loom_tests::
+	  cargo test --package pointsman --lib --features net,diagnostics --release --quiet --target-dir target/loom loom_tests::
 
 # The 32-bit target of the tests: one that needs no system library.
 NARROW := i686-unknown-linux-musl
 
+# Without `diagnostics`, with which the other tests run: here the other layout of tasks and locks is tested.
 rust-32: ## run the Rust tests for 32 bits
 	rustup target add $(NARROW)
 ifeq ($(shell uname -sm),Linux x86_64)
-	cargo test --package pointsman --lib --tests --all-features --quiet --target $(NARROW)
+	cargo test --package pointsman --lib --tests --no-default-features --features full,test-util --quiet --target $(NARROW)
 else
 	@echo "They run only on Linux on x86-64: compiling them."
-	cargo check --package pointsman --lib --tests --all-features --target $(NARROW)
+	cargo check --package pointsman --lib --tests --no-default-features --features full,test-util --target $(NARROW)
 endif
 
 rust-oldest: ## test the crates and the guides' examples with the oldest supported Rust
@@ -127,17 +128,41 @@ sanitizer-%:
 	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
 	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
 
+# The seconds during which dumps are taken with each sanitizer.
+DUMP_SECONDS := 60
+DUMP_SECONDS_address := 10
+dump-under-load: $(SANITIZERS:%=dump-under-load-%) ## take 1,000 dumps a second under load with the sanitizers; minutes
+
+dump-under-load-%:
+	$(call toolchain,nightly,rust-src)
+	DUMP_SECONDS=$(or $(DUMP_SECONDS_$*),$(DUMP_SECONDS)) RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* \
+	  cargo +nightly test -Zbuild-std --package pointsman --features full,diagnostics --test dump_under_load --quiet \
+	  --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$* -- --ignored --nocapture
+
 conformance: ## run Tokio's own tests on the crate (FILE=sync_mpsc UNSTABLE=1)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(if $(UNSTABLE),--unstable) $(FILE)
 
 conformance-update: ## the same, and rewrite the list of expected failures; keeps the reasons
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(if $(UNSTABLE),--unstable) $(FILE)
 
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' crates/tokio/Cargo.toml)
+# Later ones write bounds of auto traits in terms of private types, which cannot be compared.
+API_NIGHTLY := nightly-2026-05-20
+tokio-api: ## compare the public items with those of a release of Tokio (VERSION=1.54.1 LIST=1)
+	$(call toolchain,$(API_NIGHTLY),rustc)
+	@NIGHTLY=$(API_NIGHTLY) cargo run --quiet --manifest-path crates/conformance/Cargo.toml --package api -- $(if $(LIST),--list) $(VERSION)
+
+tokio-switch: ## test the patch, its guard and cargo --config in programs of their own
+	@cargo test --quiet --manifest-path crates/conformance/Cargo.toml --test switch
+
 ecosystem: redis ## test libraries built on Tokio, on Tokio and on the crate (PACKAGE=hyper)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- $(PACKAGE)
 
 ecosystem-update: redis ## the same, and pin the extra dependencies of their tests again
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- --update $(PACKAGE)
+
+observers: ## run tokio-metrics, dial9 and console-subscriber on both, with and without tokio_unstable
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin observers
 
 soak-io: ## run I/O faults on Tokio and on the crate; minutes (FAULT=signals)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)

@@ -40,7 +40,7 @@ cells: ## build the programs of the table runtime
 	  echo "Building the Rust programs of the table runtime, which takes a minute or two." || true
 	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs); its rows will be missing."
 	@! command -v cargo >/dev/null || { \
-	$(foreach runtime,pointsman tokio nio,cargo build --release \
+	$(foreach runtime,pointsman pointsman-plain tokio nio,cargo build --release \
 	  --manifest-path lab/tables/runtime/cells/Cargo.toml --target-dir lab/.tools/cells \
 	  --features $(runtime) --bin runtime-$(runtime) &&) true; }
 

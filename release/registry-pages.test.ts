@@ -7,7 +7,7 @@ import { stampOf } from './stamp/index.js';
 
 const root = join(import.meta.dirname, '..');
 const address = parseAddress('https://host.example/owner/name');
-const pages = ['packages/pointsman', 'crates/pointsman', 'crates/macros'].map(
+const pages = ['packages/pointsman', 'crates/pointsman', 'crates/macros', 'crates/top'].map(
   (folder) => `${folder}/README.md`,
 );
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

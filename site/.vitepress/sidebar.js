@@ -93,6 +93,7 @@ const groups = {
     page('What each primitive must do', 'spec/README.md'),
     page('The bridge protocol', 'docs/bridge-protocol.md'),
     page('The lock protocol', 'docs/lock-protocol.md'),
+    page('The dump protocol', 'docs/dump-protocol.md'),
     page('The shared primitives under faults', 'docs/lock-faults.md'),
   ],
 };

@@ -23,7 +23,8 @@ enum Flavor {
     Local,
 }
 
-const NAMES: &str = "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name` or `crate`";
+const NAMES: &str =
+    "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name`, `unhandled_panic` or `crate`";
 
 /// An argument's value and its span.
 struct Given<T> {
@@ -37,6 +38,8 @@ pub(crate) struct Arguments {
     flavor: Option<Given<Flavor>>,
     worker_threads: Option<Given<LitInt>>,
     start_paused: Option<Given<LitBool>>,
+    /// Whether the panic of a task ends the runtime.
+    unhandled_panic: Option<Given<bool>>,
     seeds: Option<Given<LitInt>>,
     name: Option<Given<LitStr>>,
     path: Option<Given<Path>>,
@@ -131,6 +134,15 @@ impl Arguments {
                 }
                 other => Err(unexpected(name, other, "a whole number from 1 on")),
             },
+            "unhandled_panic" => {
+                let expected = "\"ignore\" or \"shutdown_runtime\"";
+                let ends = match string(name, value, expected)?.value().as_str() {
+                    "ignore" => false,
+                    "shutdown_runtime" => true,
+                    _ => return Err(unexpected(name, value, expected)),
+                };
+                keep(&mut self.unhandled_panic, name, ends)
+            }
             "name" => keep(&mut self.name, name, string(name, value, "a string")?),
             "crate" => {
                 let expected = "a path in a string, such as \"renamed\"";
@@ -173,6 +185,9 @@ impl Arguments {
             self.name
                 .as_ref()
                 .map(|it| (it.span, "`name` cannot be given with `seeds`")),
+            self.unhandled_panic
+                .as_ref()
+                .map(|it| (it.span, "`unhandled_panic` cannot be given with `seeds`")),
         ];
         if let Some((span, message)) = conflicts.into_iter().flatten().next() {
             return Err(Error::new(span, message));
@@ -190,23 +205,30 @@ impl Arguments {
             (None, Kind::Main) => Flavor::MultiThread,
             (None, Kind::Test) => Flavor::CurrentThread,
         };
-        let (constructor, excluded, needed) = match flavor {
+        let workers = self.worker_threads.as_ref().map(|it| it.span);
+        let paused = self.start_paused.as_ref().map(|it| it.span);
+        let panics = self.unhandled_panic.as_ref().map(|it| it.span);
+        let one_thread = "`flavor = \"current_thread\"` or `flavor = \"local\"`";
+        let (constructor, excluded) = match flavor {
             Flavor::MultiThread => (
                 "new_multi_thread",
-                ("start_paused", self.start_paused.as_ref().map(|it| it.span)),
-                "`flavor = \"current_thread\"` or `flavor = \"local\"`",
+                [
+                    ("start_paused", paused, one_thread),
+                    ("unhandled_panic", panics, one_thread),
+                ],
             ),
             Flavor::CurrentThread | Flavor::Local => (
                 "new_current_thread",
-                (
-                    "worker_threads",
-                    self.worker_threads.as_ref().map(|it| it.span),
-                ),
-                "`flavor = \"multi_thread\"`",
+                [
+                    ("worker_threads", workers, "`flavor = \"multi_thread\"`"),
+                    ("", None, ""),
+                ],
             ),
         };
-        if let (name, Some(span)) = excluded {
-            return Err(Error::new(span, format!("`{name}` needs {needed}")));
+        for (name, span, needed) in excluded {
+            if let Some(span) = span {
+                return Err(Error::new(span, format!("`{name}` needs {needed}")));
+            }
         }
 
         let path = self.library(library);
@@ -219,6 +241,13 @@ impl Arguments {
         if let Some(paused) = &self.start_paused {
             let paused = &paused.value;
             builder = quote!(#builder.start_paused(#paused));
+        }
+        if let Some(ends) = &self.unhandled_panic {
+            let behavior = match ends.value {
+                true => quote!(ShutdownRuntime),
+                false => quote!(Ignore),
+            };
+            builder = quote!(#builder.unhandled_panic(#path::runtime::UnhandledPanic::#behavior));
         }
         if let Some(name) = &self.name {
             let name = &name.value;

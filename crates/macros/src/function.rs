@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_argument_what_was_given_and_what_was_expected() {
-        let names = "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name` or `crate`";
+        let names = "`flavor`, `worker_threads`, `start_paused`, `seeds`, `name`, `unhandled_panic` or `crate`";
         for (arguments, expected) in [
             (
                 "flavor = \"fast\"",
@@ -300,6 +300,14 @@ mod tests {
             (
                 "flavor = \"local\", flavor = \"local\"",
                 "`flavor` is given more than once",
+            ),
+            (
+                "unhandled_panic = \"abort\"",
+                "`unhandled_panic` cannot be `\"abort\"`: expected \"ignore\" or \"shutdown_runtime\"",
+            ),
+            (
+                "flavor = \"multi_thread\", unhandled_panic = \"ignore\"",
+                "`unhandled_panic` needs `flavor = \"current_thread\"` or `flavor = \"local\"`",
             ),
             (
                 "start_paused = true",

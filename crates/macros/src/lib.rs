@@ -24,6 +24,7 @@ use arguments::Kind;
 /// | `flavor = "local"` | | the same, and `!Send` futures can be spawned |
 /// | `worker_threads = 4` | one per processor | the number of workers; `"multi_thread"` only |
 /// | `start_paused = true` | `false` | whether the clock is paused; not with `"multi_thread"` |
+/// | `unhandled_panic = "shutdown_runtime"` | `"ignore"` | what the panic of a task does; not with `"multi_thread"` |
 /// | `name = "workers"` | none | the name of the runtime |
 /// | `crate = "renamed"` | `"::pointsman"` | the path of the crate at this function |
 ///

@@ -1,9 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // An internal feature: the items that need it name the public features that enable it.
-#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "reactor"))))]
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature, values("reactor")))))]
 // Some internal items are used only with certain features.
-#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
+#![cfg_attr(
+    not(all(feature = "full", feature = "diagnostics")),
+    allow(dead_code, unused_imports)
+)]
 
 // The same check as Tokio's. Dependencies that do not build there are excluded, so that this is the first error.
 #[cfg(all(
@@ -22,6 +25,8 @@ extern crate self as pointsman;
 
 #[macro_use]
 mod loom;
+#[macro_use]
+mod spans;
 #[cfg(feature = "reactor")]
 mod atomic_waker;
 mod context;
@@ -34,6 +39,8 @@ pub mod macros;
 #[cfg(feature = "net")]
 pub mod net;
 mod park;
+#[cfg(all(unix, feature = "net"))]
+mod peer;
 #[cfg(feature = "process")]
 pub mod process;
 pub mod runtime;

@@ -277,7 +277,7 @@ mod tests {
             list.push_back(items[0]);
             assert!(list.remove(items[0]));
         }
-        assert_eq!(drain(&mut list), []);
+        assert_eq!(drain(&mut list), [0; 0]);
         free(items);
     }
 }

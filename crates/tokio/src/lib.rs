@@ -8,6 +8,10 @@
 ))]
 compile_error!("Only features sync,macros,io-util,rt,time are supported on wasm.");
 
+/// The runtime under its own name, which Tokio does not have: with `use tokio::pointsman as _;` a program does not
+/// compile without the patch.
+#[doc(no_inline)]
+pub use pointsman;
 pub use pointsman::*;
 // Replaces those of `pointsman`: their code finds the runtime in this crate.
 pub use pointsman_macros::{tokio_main as main, tokio_test as test};
@@ -22,6 +26,8 @@ mod guides {
     mod home {}
     #[doc = include_str!("../../../docs/runtime.md")]
     mod runtime {}
+    #[doc = include_str!("../../../docs/diagnostics.md")]
+    mod diagnostics {}
     #[doc = include_str!("../../../docs/how-to/deterministic-tests.md")]
     mod deterministic_tests {}
 }

@@ -74,3 +74,10 @@ fn types_have_the_name_of_the_crate_behind() {
     let name = std::any::type_name::<tokio::runtime::Handle>();
     assert!(name.starts_with("pointsman::"), "{name}");
 }
+
+#[tokio::test(unhandled_panic = "shutdown_runtime")]
+#[should_panic(expected = "configured to shut down on unhandled panic")]
+async fn the_panic_of_a_task_can_end_a_test() {
+    tokio::spawn(async { panic!("in a task") });
+    pending::<()>().await;
+}

@@ -7,16 +7,16 @@ import { fileURLToPath } from 'node:url';
 import type { Condition } from '../../harness/condition.js';
 import type { NativeCell } from '../../harness/table.js';
 import { lockedVersion, rustVersion } from '../../harness/versions.js';
-import { nio, pointsman, runtimes, tokio } from './subjects.js';
+import { nio, plain, pointsman, runtimes, tokio } from './subjects.js';
 
 // From the compiled module in lab/dist/tables/runtime/.
 const lab = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-function programOf(runtime: string): string {
+export function programOf(runtime: string): string {
   return lab(`.tools/cells/release/runtime-${runtime}`);
 }
 
-export const programs: readonly string[] = runtimes.map(({ name }) => programOf(name));
+export const programs: readonly string[] = [...runtimes, plain].map(({ name }) => programOf(name));
 
 /** The work of a floor. */
 export interface Floor {

@@ -7,6 +7,13 @@ export const pointsman: Subject = {
   note: 'One worker is the thread that blocks, as with Tokio.',
 };
 
+/** Not another runtime: ours without a feature that is on by default. */
+export const plain: Subject = {
+  name: 'pointsman-plain',
+  role: 'peer',
+  note: "Ours without its default feature `diagnostics`, in the rows of that feature's cost only.",
+};
+
 export const tokio: Subject = {
   name: 'tokio',
   role: 'peer',

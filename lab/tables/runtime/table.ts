@@ -1,18 +1,20 @@
 /**
  * The table `runtime`: the published benchmark of two asynchronous runtimes for Rust, and what it leaves out: each
- * runtime's own channels, a worker per core, part load, and the cost of an idle runtime.
+ * runtime's own channels, a worker per core, part load, the cost of an idle runtime, and that of diagnostics.
  */
 import type { Table } from '../../harness/table.js';
 import { beyondTheDocument } from './beyond.js';
+import { costOfDiagnostics } from './diagnostics.js';
 import { inForm, processorMeasure } from './forms.js';
 import { cellVersions, programs } from './programs.js';
-import { floors, runtimes } from './subjects.js';
+import { floors, plain, runtimes } from './subjects.js';
 import { tests } from './suites.js';
 
 const measured = [
   ...tests.map((test) => inForm('published', test)),
   ...beyondTheDocument,
   ...tests.filter(({ isOnlyPublished }) => !isOnlyPublished).map((test) => inForm('native', test)),
+  ...costOfDiagnostics,
 ];
 const rows = measured.flatMap(({ rows }) => rows);
 
@@ -30,7 +32,7 @@ const table: Table = {
     source: 'https://github.com/nurmohammed840/nio/tree/main/benchmarks',
     layout: 'line per test',
   },
-  subjects: [...runtimes, ...floors],
+  subjects: [...runtimes, plain, ...floors],
   headlineCells: tests.length,
   cells: measured.map(({ cell }) => cell),
   rows: [

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::histogram::HistogramOptions;
+use super::hooks::{TaskHooks, UnhandledPanic};
 use super::random::RngSeed;
+#[cfg(feature = "diagnostics")]
+use super::stall::StallConfig;
 
 /// A hook that a runtime's threads call.
 pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -30,12 +34,19 @@ pub(super) struct Config {
     pub(super) is_local: bool,
     pub(super) event_interval: u32,
     pub(super) rng_seed: Option<RngSeed>,
+    #[cfg(feature = "diagnostics")]
+    pub(super) stall: StallConfig,
+    #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+    pub(super) dump_signal: Option<std::ffi::c_int>,
     #[cfg(feature = "test-util")]
     pub(super) exploration: Option<Exploration>,
     pub(super) on_thread_start: Option<Callback>,
     pub(super) on_thread_stop: Option<Callback>,
     pub(super) on_thread_park: Option<Callback>,
     pub(super) on_thread_unpark: Option<Callback>,
+    pub(super) poll_times: HistogramOptions,
+    pub(super) task_hooks: TaskHooks,
+    pub(super) unhandled_panic: UnhandledPanic,
 }
 
 impl Default for Config {
@@ -50,12 +61,19 @@ impl Default for Config {
             is_local: false,
             event_interval: 61,
             rng_seed: None,
+            #[cfg(feature = "diagnostics")]
+            stall: StallConfig::default(),
+            #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+            dump_signal: None,
             #[cfg(feature = "test-util")]
             exploration: None,
             on_thread_start: None,
             on_thread_stop: None,
             on_thread_park: None,
             on_thread_unpark: None,
+            poll_times: HistogramOptions::default(),
+            task_hooks: TaskHooks::default(),
+            unhandled_panic: UnhandledPanic::default(),
         }
     }
 }

@@ -14,6 +14,10 @@ impl Counter {
         self.0.store(self.0.load(Relaxed) + count, Relaxed);
     }
 
+    pub(super) fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
     pub(super) fn add_shared(&self, count: u64) {
         self.0.fetch_add(count, Relaxed);
     }

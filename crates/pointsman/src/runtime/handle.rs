@@ -18,6 +18,7 @@ use super::scheduler::context::{self, Work};
 use super::task::local_set::shared::LocalEnterGuard;
 use super::task::spawn::spawn_on;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 
 /// A reference to a runtime, for spawning tasks from any thread. It does not keep the runtime running.
 ///
@@ -150,7 +151,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        spawn_on(&self.shared, future)
+        spawn_on(&self.shared, future, SpawnSite::caller())
     }
 
     /// Runs a blocking function on the blocking pool; see [`spawn_blocking`](crate::task::spawn_blocking). If the runtime
@@ -173,7 +174,7 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let (joined, accepted) = self.shared.spawn_blocking(function);
+        let (joined, accepted) = self.shared.spawn_blocking(function, SpawnSite::caller());
         if let Err(Refused::NoThread(error)) = accepted {
             panic!("OS can't spawn worker thread: {error}");
         }
@@ -216,6 +217,8 @@ impl Handle {
         );
         let _current = context::set_current(&self.shared);
         let _seeded = self.shared.seed_block_on();
+        #[cfg(feature = "tracing")]
+        let future = crate::task::span::block_on(future, std::panic::Location::caller());
         // Not moved any further, since the future may be large.
         let future = pin!(future);
         if !is_worker {
@@ -292,7 +295,7 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.shared.spawn_blocking(function)
+        self.shared.spawn_blocking(function, SpawnSite::caller())
     }
 
     /// Registers an I/O source.

@@ -92,7 +92,7 @@ impl LocalRuntime {
 
     pub(super) fn new_on(runtime: Runtime) -> Self {
         let tasks = Tasks {
-            local: LocalSet::with_max_polls(runtime.handle().shared.config.event_interval),
+            local: LocalSet::of(&runtime.handle().shared),
             handle: runtime.handle().clone(),
         };
         Self { tasks, runtime }

@@ -15,14 +15,21 @@
 mod config;
 mod counter;
 mod error;
+mod histogram;
+mod hooks;
 mod id;
 mod inject;
 mod random;
 
 mod blocking;
 pub(crate) mod driver;
+#[cfg(feature = "diagnostics")]
+pub mod dump;
 
 mod scheduler;
+
+#[cfg(feature = "diagnostics")]
+mod stall;
 
 mod builder;
 mod handle;
@@ -34,10 +41,17 @@ pub(crate) mod task;
 
 pub(crate) use blocking::Refused;
 pub use builder::Builder;
+#[cfg(feature = "diagnostics")]
+pub use dump::Dump;
 #[cfg(any(feature = "reactor", feature = "fs", feature = "io-std"))]
 pub(crate) use error::shutdown_error;
 pub use error::{TryCurrentError, is_rt_shutdown_err};
 pub use handle::{EnterGuard, Handle, RuntimeFlavor};
+pub use histogram::{
+    HistogramConfiguration, HistogramScale, InvalidHistogramConfiguration, LogHistogram,
+    LogHistogramBuilder,
+};
+pub use hooks::{TaskMeta, UnhandledPanic};
 pub use id::Id;
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
@@ -45,6 +59,8 @@ pub use random::RngSeed;
 #[cfg(feature = "test-util")]
 pub(crate) use random::mix;
 pub use runtime::Runtime;
+#[cfg(feature = "diagnostics")]
+pub use stall::{StackFrame, Stall, StallKind};
 
 /// Returns the index, from 0, of the worker that runs on this thread. In a current-thread runtime it is 0 for the thread
 /// that runs the tasks. After an `.await` a task may run on another worker.

@@ -43,6 +43,7 @@ use crate::time;
 pub struct Runtime {
     handle: Handle,
     workers: Vec<thread::JoinHandle<()>>,
+    has_ended: bool,
 }
 
 impl Runtime {
@@ -80,10 +81,15 @@ impl Runtime {
             })
         };
         let shared = Shared::new(Id::next(), config, time, io);
+        #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+        if let Some(signal) = shared.config.dump_signal {
+            super::dump::signal::watch(signal, &shared);
+        }
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,
             workers: Vec::new(),
+            has_ended: false,
         };
         for index in 0..runtime.handle.shared.config.worker_threads {
             // If a thread cannot be started, the drop of `runtime` ends the earlier ones.
@@ -268,6 +274,7 @@ impl Runtime {
 
     /// Shuts down the runtime and waits for its threads, at most until `until`.
     fn end(&mut self, until: Option<Instant>) {
+        self.has_ended = true;
         let shared = &self.handle.shared;
         // `None` if the runtime is dropped as a thread-local value of an ending thread.
         let _current = context::try_set_current(shared);
@@ -291,13 +298,16 @@ impl Runtime {
         // After the tasks were dropped, since their destructors may submit blocking functions.
         shared.blocking.close();
         shared.blocking.wait(shared, until);
+        // The last, so that a shutdown that waits can be looked at.
+        #[cfg(all(unix, feature = "diagnostics", feature = "net"))]
+        super::dump::serve::end(shared.id);
     }
 }
 
 impl Drop for Runtime {
     #[track_caller]
     fn drop(&mut self) {
-        if !self.handle.shared.is_shut_down() {
+        if !self.has_ended {
             self.shut_down(None);
         }
     }

@@ -7,9 +7,11 @@
 
 use crate::loom::sync::atomic::AtomicU64;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::task::activity::WaitKind;
 use crate::task::coop::cooperative;
 
 use super::Notify;
+use super::spans::BarrierSpan;
 
 /// Makes a number of tasks wait until all of them have arrived.
 ///
@@ -29,6 +31,7 @@ pub struct Barrier {
     arrived: AtomicU64,
     size: u64,
     complete: Notify,
+    span: BarrierSpan,
 }
 
 impl Barrier {
@@ -42,11 +45,14 @@ impl Barrier {
     /// assert!(Barrier::new(0).wait().await.is_leader());
     /// # });
     /// ```
+    #[track_caller]
     pub fn new(n: usize) -> Self {
+        let size = n.max(1) as u64;
         Self {
             arrived: AtomicU64::new(0),
-            size: n.max(1) as u64,
-            complete: Notify::new(),
+            size,
+            complete: Notify::of_kind(WaitKind::Barrier),
+            span: BarrierSpan::new(size),
         }
     }
 
@@ -73,14 +79,21 @@ impl Barrier {
     /// # });
     /// ```
     pub async fn wait(&self) -> BarrierWaitResult {
+        traced_op!(self.span.span(), "Barrier::wait", "poll", self.meet()).await
+    }
+
+    async fn meet(&self) -> BarrierWaitResult {
         // ORDERING: Release pairs with the Acquire of later arrivals and of the load below: they see what
         // this task did before. Acquire pairs with the Release of earlier arrivals.
         let place = self.arrived.fetch_add(1, AcqRel);
         let round = place / self.size;
         if place % self.size == self.size - 1 {
             self.complete.notify_waiters();
+            self.span.arrived();
+            self.span.leads();
             return BarrierWaitResult(true);
         }
+        self.span.arrived();
         cooperative(async {
             loop {
                 let complete = self.complete.notified();

@@ -29,6 +29,7 @@ impl<P: Deref<Target: HasPermits>> Drop for OnePermit<P> {
     #[inline]
     fn drop(&mut self) {
         self.0.permits().release(1);
+        self.0.permits().spans.one_released();
     }
 }
 
@@ -42,6 +43,7 @@ impl<P: Deref<Target: HasPermits>> Drop for AllPermits<P> {
     #[inline]
     fn drop(&mut self) {
         self.owner.permits().release(self.count as usize);
+        self.owner.permits().spans.all_released();
     }
 }
 
@@ -51,7 +53,10 @@ impl<P: Deref<Target: HasPermits>> AllPermits<P> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `ManuallyDrop` keeps the destructor from running, so `owner` is moved out exactly once.
         let one = OnePermit(unsafe { std::ptr::read(&this.owner) });
+        one.0.permits().holder.shared();
         one.0.permits().release(this.count as usize - 1);
+        one.0.permits().spans.all_released();
+        one.0.permits().spans.one_acquired();
         one
     }
 }

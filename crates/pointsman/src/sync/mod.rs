@@ -19,6 +19,7 @@ macro_rules! const_unless_loom {
 mod barrier;
 pub mod broadcast;
 mod guard;
+pub(crate) mod holders;
 pub mod mpsc;
 mod mutex;
 mod notify;
@@ -27,6 +28,7 @@ pub mod oneshot;
 mod rwlock;
 mod semaphore;
 mod set_once;
+mod spans;
 mod wait_set;
 pub mod watch;
 

@@ -26,6 +26,7 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::task::activity::{WaitKind, note_wait};
 use crate::wake_batch::WakeBatch;
 
 #[derive(Debug)]
@@ -109,9 +110,14 @@ impl WaitSet {
     /// Waits until `check` returns `Some`. It is called with `false` without the lock first, and with `true`
     /// under the lock before the task is added. In the second call the owner sets its flag, so that the next
     /// event calls [`wake_all`](Self::wake_all).
-    pub(crate) fn wait<R, F: FnMut(bool) -> Option<R>>(&self, check: F) -> Wait<'_, F> {
+    pub(crate) fn wait<R, F: FnMut(bool) -> Option<R>>(
+        &self,
+        kind: WaitKind,
+        check: F,
+    ) -> Wait<'_, F> {
         Wait {
             set: self,
+            kind,
             check,
             waiter: UnsafeCell::new(Waiter {
                 links: Links::new(),
@@ -128,6 +134,7 @@ impl WaitSet {
 #[derive(Debug)]
 pub(crate) struct Wait<'a, F> {
     set: &'a WaitSet,
+    kind: WaitKind,
     check: F,
     waiter: UnsafeCell<Waiter>,
     _pinned: PhantomPinned,
@@ -195,6 +202,7 @@ impl<R, F: FnMut(bool) -> Option<R>> Future for Wait<'_, F> {
         }
         drop(waiters);
         drop(waker);
+        note_wait(this.kind, std::ptr::from_ref(this.set).addr(), cx.waker());
         Poll::Pending
     }
 }

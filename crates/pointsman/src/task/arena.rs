@@ -22,6 +22,7 @@ use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use super::id::Id;
+use super::origin::{KnownSites, Site, SpawnSite};
 use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
@@ -35,6 +36,10 @@ pub(crate) trait Schedule: Sized + 'static {
     fn schedule(&self, entry: Notified);
     /// Called when a task of this scheduler completes.
     fn completed(&self);
+    /// Called when the future of a task or job was dropped, before its result is published.
+    fn ended(&self, _task: RawTask) {}
+    /// Called when a poll of a task has panicked.
+    fn panicked(&self) {}
     /// Whether the current thread owns the arena.
     fn owns(arena: NonNull<Arena<Self>>) -> bool;
 }
@@ -52,7 +57,15 @@ struct OwnerState {
     returned: *const Header,
     next_id: u64,
     last_id: u64,
+    sites: KnownSites,
     is_shut_down: bool,
+}
+
+/// What a new task is made of. The state word of the slot is vacant, and [`Header::chunk`] works.
+pub(super) struct Allocated {
+    pub(super) memory: NonNull<Header>,
+    pub(super) id: Id,
+    pub(super) site: Site,
 }
 
 /// The memory of the tasks of one owner. See the module.
@@ -78,6 +91,7 @@ impl<S: Schedule> Arena<S> {
                 returned: ptr::null(),
                 next_id: 0,
                 last_id: 0,
+                sites: KnownSites::new(),
                 is_shut_down: false,
             }),
             chunks: Chunks::new(),
@@ -92,36 +106,60 @@ impl<S: Schedule> Arena<S> {
         &self.scheduler
     }
 
-    /// # Safety
-    /// The caller owns the arena.
-    #[inline]
-    pub(crate) unsafe fn next_id(&self) -> Id {
-        // SAFETY: only the owner uses `local`, and the caller owns the arena.
-        self.local.with_mut(|local| unsafe {
-            if (*local).next_id == (*local).last_id {
-                (*local).next_id = Id::take(ID_BATCH);
-                (*local).last_id = (*local).next_id + ID_BATCH;
-            }
-            (*local).next_id += 1;
-            Id::from_number((*local).next_id - 1)
-        })
-    }
-
-    /// Allocates a slot for a task. `chunk` of its header is set, and its state word is vacant.
+    /// Allocates a slot for a task, if one was used before and neither an id nor the number of the location has to
+    /// be fetched. See [`Allocated`].
     ///
     /// # Safety
     /// The caller owns the arena, has not closed it, and writes a task to the slot before it uses the arena
     /// again.
-    #[inline]
-    pub(super) unsafe fn allocate(arena: NonNull<Self>, layout: Layout) -> NonNull<Header> {
+    #[inline(always)]
+    pub(super) unsafe fn allocate_used(
+        &self,
+        layout: Layout,
+        site: SpawnSite<'_>,
+    ) -> Option<Allocated> {
+        self.local.with_mut(|local| {
+            // SAFETY: only the owner uses `local`, and the caller owns the arena.
+            let local = unsafe { &mut *local };
+            let number = local.next_id;
+            if number == local.last_id || site.span.id().is_some() {
+                return None;
+            }
+            let site = Site::known(site, &local.sites)?;
+            let memory = local.slab.take_used(class_of(layout))?;
+            local.next_id = number + 1;
+            let id = Id::from_number(number);
+            Some(Allocated { memory, id, site })
+        })
+    }
+
+    /// Allocates a slot for a task.
+    ///
+    /// # Safety
+    /// As of [`allocate_used`](Self::allocate_used).
+    pub(super) unsafe fn allocate(
+        arena: NonNull<Self>,
+        layout: Layout,
+        site: SpawnSite<'_>,
+    ) -> Allocated {
         // SAFETY: the arena is not closed, so it is not freed.
         unsafe { arena.as_ref() }.local.with_mut(|local| {
             // SAFETY: only the owner uses `local`, and the caller owns the arena.
             let local = unsafe { &mut *local };
-            match local.slab.take(class_of(layout)) {
+            let id = site.span.id().unwrap_or_else(|| {
+                if local.next_id == local.last_id {
+                    local.next_id = Id::take(ID_BATCH);
+                    local.last_id = local.next_id + ID_BATCH;
+                }
+                local.next_id += 1;
+                Id::from_number(local.next_id - 1)
+            });
+            let memory = match local.slab.take(class_of(layout)) {
                 Some(header) => header,
                 None => Self::allocate_more(arena, local, layout),
-            }
+            };
+            let site = Site::new(site, id, &mut local.sites);
+            Allocated { memory, id, site }
         })
     }
 
@@ -302,18 +340,25 @@ impl<S: Schedule> Arena<S> {
 
 /// Tasks found in arenas. Holds a reference to each, so that none is freed while others are cancelled.
 #[derive(Default)]
-pub(crate) struct FoundTasks(Vec<RawTask>);
+pub(crate) struct FoundTasks(pub(super) Vec<RawTask>);
+
+impl Drop for FoundTasks {
+    fn drop(&mut self) {
+        for task in self.0.drain(..) {
+            // SAFETY: `find` added this reference for the list, which gives it up here.
+            unsafe { task.drop_references(1) };
+        }
+    }
+}
 
 impl FoundTasks {
     /// Cancels the tasks.
     pub(crate) fn shut_down(self) {
-        for task in self.0 {
+        for task in &self.0 {
             // The blocking pool ends its jobs itself: a job that has started runs to its end.
             if !task.is_job() {
                 task.shut_down();
             }
-            // SAFETY: `find` added this reference for the list, which is consumed here.
-            unsafe { task.drop_references(1) };
         }
     }
 }
@@ -331,5 +376,11 @@ impl Id {
     /// Reserves `count` ids and returns the first.
     fn take(count: u64) -> u64 {
         NEXT_ID.fetch_add(count, Relaxed)
+    }
+
+    /// Reserves an id for a span, which is created before its task.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn take_one() -> Self {
+        Self::from_number(Self::take(1))
     }
 }

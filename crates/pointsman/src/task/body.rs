@@ -16,13 +16,16 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
-use super::arena::{Arena, Schedule};
+use super::activity::Activity;
+use super::arena::{Allocated, Arena, Schedule};
 use super::coop;
 use super::current::Running;
 use super::error::JoinError;
 use super::id::Id;
+use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
-use super::slab::LARGEST_SLOT;
+use super::slab::{LARGEST_SLOT, MAX_ALIGN};
+use super::span::{TaskSpan, Traced};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
@@ -48,7 +51,8 @@ enum Stage<F: Future> {
 /// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>()
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Traced<Ready<()>>>>()
+        || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {
@@ -61,20 +65,60 @@ impl RawTask {
         arena: NonNull<Arena<S>>,
         future: F,
         is_job: bool,
+        site: SpawnSite<'_>,
     ) -> Self {
-        // SAFETY: the caller owns the arena, so no other thread uses its counters.
-        let id = unsafe { arena.as_ref().next_id() };
-        // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
-        // can fail.
-        let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
+        let span = site.span.task();
+        // SAFETY: the caller owns the arena and has not closed it. `write` follows at once.
+        match unsafe { arena.as_ref().allocate_used(Layout::new::<Body<F>>(), site) } {
+            // SAFETY: the slot is for this layout, and its task is written here only.
+            Some(allocated) => unsafe { Self::write::<F, S>(allocated, future, is_job, span) },
+            // SAFETY: the caller owns the arena and has not closed it.
+            None => unsafe { Self::new_slowly(arena, future, is_job, site) },
+        }
+    }
+
+    /// Apart from [`new`](Self::new), which then calls no function and so saves no registers.
+    ///
+    /// # Safety
+    /// As of [`new`](Self::new).
+    #[cold]
+    #[inline(never)]
+    unsafe fn new_slowly<F: Future, S: Schedule>(
+        arena: NonNull<Arena<S>>,
+        future: F,
+        is_job: bool,
+        site: SpawnSite<'_>,
+    ) -> Self {
+        // SAFETY: the caller owns the arena and has not closed it. The slot is for this layout, and `write`
+        // follows at once.
+        unsafe {
+            let allocated = Arena::allocate(arena, Layout::new::<Body<F>>(), site);
+            Self::write::<F, S>(allocated, future, is_job, site.span.task())
+        }
+    }
+
+    /// # Safety
+    /// The slot was just allocated for the layout of `Body<F>`.
+    #[inline(always)]
+    unsafe fn write<F: Future, S: Schedule>(
+        allocated: Allocated,
+        future: F,
+        is_job: bool,
+        span: TaskSpan,
+    ) -> Self {
+        let Allocated { memory, id, site } = allocated;
         let body = memory.cast::<Body<F>>().as_ptr();
-        // SAFETY: `allocate` returned a slot for the layout of `Body<F>` that no other thread writes. Its
+        // SAFETY: the caller has allocated a slot for the layout of `Body<F>`, which no other thread writes. Its
         // state word is vacant until `initialize`, so other threads read nothing else of it before.
         // `initialize` comes last.
         unsafe {
             (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
             (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
+            (&raw mut (*body).header.activity).write(Activity::default());
+            (&raw mut (*body).header.origin).write(Origin::new());
+            (&raw mut (*body).header.site).write(site);
+            (&raw mut (*body).header.span).write(span);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (*body).header.state.initialize();
@@ -112,7 +156,7 @@ fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
 unsafe fn arena_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Arena<S>> {
     // SAFETY: the caller's reference keeps the chunk and the arena alive. `Slab::grow` stored the arena's
     // address, which is not null, in the chunk, and the caller promises that the arena is one for `S`.
-    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).arena.cast::<Arena<S>>().cast_mut()) }
+    unsafe { NonNull::new_unchecked((*Header::chunk(header)).arena.cast::<Arena<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
@@ -151,6 +195,7 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
             return RunOutcome::Done;
         }
     }
+    task.header().activity.begin_poll();
     let body = header.cast::<Body<F>>();
     // This waker holds no reference of its own; its clones do.
     // SAFETY: the queue entry's reference outlives the waker, and `ManuallyDrop` keeps its drop from giving a
@@ -181,6 +226,10 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
                 true
             }
             Err(panic) => {
+                if !task.is_job() {
+                    // SAFETY: the queue entry keeps the task and its arena alive.
+                    unsafe { scheduler_of::<S>(header) }.panicked();
+                }
                 // SAFETY: this thread owns RUNNING, hence the stage, and the borrow of the future has ended.
                 unsafe {
                     store_output::<F>(stage, Err(JoinError::panic(task.id(), panic)), task.id())
@@ -278,10 +327,12 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 /// The output is stored. The caller owns RUNNING and the references.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
+    // SAFETY: the caller's references keep the task and its arena alive.
+    let scheduler = unsafe { scheduler_of::<S>(header) };
     if !task.is_job() {
-        // SAFETY: the caller's references keep the task and its arena alive.
-        unsafe { scheduler_of::<S>(header) }.completed();
+        scheduler.completed();
     }
+    scheduler.ended(task);
     let state = task.state();
     let mut seen: Snapshot = state.load();
     let is_last = loop {
@@ -380,6 +431,7 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is dropped, so no other thread uses the task. The stage is empty: the
     // runtime drops its reference after completion, and the output was taken or dropped since.
     unsafe {
+        (*body).header.site.release((*body).header.id);
         let arena = arena_of::<S>(header);
         (*body)
             .join_waker

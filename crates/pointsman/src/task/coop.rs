@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
@@ -17,6 +18,9 @@ use crate::context;
 /// Operations per poll: Tokio's figure, so that programs tuned for it yield as often here. Bounds how long
 /// one poll keeps the tasks behind it waiting.
 const BUDGET: u8 = 128;
+
+/// In place of 0 once the yield was counted: several futures of one poll may find the budget spent.
+const COUNTED: u8 = u8::MAX;
 
 /// The remaining budget; `None` (unlimited) outside of a task and in [`unconstrained`] futures.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,18 @@ thread_value! {
 thread_value! {
     /// Whether a task of this thread yielded since [`take_yielded`] was last called.
     static HAS_YIELDED: Cell<bool> = Cell::new(false);
+}
+
+/// Counts a yield without budget. The runtime sets it, which this module does not know.
+pub(crate) static COUNT_FORCED_YIELD: OnceLock<fn()> = OnceLock::new();
+
+#[cold]
+fn yield_without_budget(cx: &Context<'_>) {
+    let before = CURRENT.try_with(|current| current.replace(Budget(Some(COUNTED))));
+    if let (Ok(Budget(Some(0))), Some(count)) = (before, COUNT_FORCED_YIELD.get()) {
+        count();
+    }
+    yield_to_others(cx);
 }
 
 /// Wakes the current task and records that it yields.
@@ -99,7 +115,7 @@ pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
 #[inline]
 pub fn has_budget_remaining() -> bool {
     CURRENT
-        .try_with(|current| current.get().0 != Some(0))
+        .try_with(|current| !matches!(current.get().0, Some(0 | COUNTED)))
         .unwrap_or(true)
 }
 
@@ -202,8 +218,8 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
             let budget = current.get();
             match budget.0 {
                 None => Poll::Ready(RestoreOnPending::new(budget)),
-                Some(0) => {
-                    yield_to_others(cx);
+                Some(0 | COUNTED) => {
+                    yield_without_budget(cx);
                     Poll::Pending
                 }
                 Some(left) => {

@@ -66,6 +66,18 @@ pub(super) fn wakes_itself(task: RawTask) -> bool {
         .unwrap_or(false)
 }
 
+/// Calls `run` with the header of the current task, if there is one.
+#[inline]
+pub(super) fn with_header(run: impl FnOnce(&Header)) {
+    let Ok(task) = CURRENT.try_with(|current| current.task.get()) else {
+        return;
+    };
+    // SAFETY: the thread that entered the task holds a reference to it until it leaves.
+    if let Some(header) = unsafe { task.as_ref() } {
+        run(header);
+    }
+}
+
 #[inline]
 pub(super) fn running_id() -> Option<Id> {
     let task = CURRENT.try_with(|current| current.task.get()).ok()?;

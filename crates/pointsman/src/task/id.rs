@@ -18,8 +18,14 @@ use super::current;
 pub struct Id(NonZeroU64);
 
 impl Id {
-    pub(super) fn from_number(number: u64) -> Self {
+    #[inline]
+    pub(crate) fn from_number(number: u64) -> Self {
         Self(NonZeroU64::new(number).expect("task ids begin at 1"))
+    }
+
+    #[inline]
+    pub(crate) fn as_number(self) -> u64 {
+        self.0.get()
     }
 }
 

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use super::abort::AbortHandle;
+use super::activity::{WaitKind, note_wait};
 use super::coop;
 use super::error::JoinError;
 use super::id::Id;
@@ -162,6 +163,11 @@ impl<T> Future for JoinHandle<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let proceed = ready!(coop::poll_proceed(cx));
         if !self.task.state().load().is_complete() && self.set_waker(cx.waker()) {
+            note_wait(
+                WaitKind::Join,
+                self.task.id().as_number() as usize,
+                cx.waker(),
+            );
             return Poll::Pending;
         }
         proceed.made_progress();

@@ -9,6 +9,8 @@ use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
+#[cfg(feature = "diagnostics")]
+use super::inspect::TaskFacts;
 use super::test_util::{Drops, WakeCounter, Workbench, poll};
 use super::yield_now;
 
@@ -355,7 +357,8 @@ fn tasks_are_found_while_the_owner_spawns_and_frees() {
             })
         };
         let (entry, handle) = make();
-        let finding = thread::spawn(bench.finder());
+        let find = bench.finder();
+        let finding = thread::spawn(|| find().shut_down());
         runner.run(entry);
         runner.run_queued();
         // Frees the slot, which the next task may take.
@@ -367,6 +370,58 @@ fn tasks_are_found_while_the_owner_spawns_and_frees() {
         assert!(handle.is_finished());
         drop((handle, runner));
         assert_eq!((drops.count(), bench.completed()), (2, 2));
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_dump_reads_tasks_that_complete_and_are_freed_meanwhile() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let (entry, handle) = bench.make(async {});
+        let first = handle.id();
+        drop(handle);
+        let find = bench.finder();
+        let reading = thread::spawn(move || {
+            let found = find();
+            found.facts().map(|facts| facts.id).collect::<Vec<_>>()
+        });
+        let runner = bench.runner();
+        runner.run(entry);
+        // May have the memory of the first.
+        let (entry, handle) = bench.make(async {});
+        let second = handle.id();
+        runner.run(entry);
+        let read = reading.join().unwrap();
+        assert!(read.iter().all(|id| [first, second].contains(id)));
+        drop((handle, runner));
+        bench.close().check();
+    });
+}
+
+#[cfg(feature = "diagnostics")]
+#[test]
+fn a_dump_reads_the_name_of_a_task_that_is_freed_meanwhile() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let (entry, handle) = bench.make_named("first", async {});
+        let first = handle.id();
+        drop(handle);
+        let find = bench.finder();
+        let reading = thread::spawn(move || {
+            let found = find();
+            let origin = |facts: TaskFacts| (facts.id, facts.origin.unwrap().name);
+            found.facts().map(origin).collect::<Vec<_>>()
+        });
+        let runner = bench.runner();
+        runner.run(entry);
+        // May have the memory of the first.
+        let (entry, handle) = bench.make(async {});
+        runner.run(entry);
+        for (id, name) in reading.join().unwrap() {
+            assert_eq!(name.as_deref(), (id == first).then_some("first"));
+        }
+        drop((handle, runner));
         bench.close().check();
     });
 }

@@ -5,24 +5,29 @@
 //! [`LocalSet`].
 
 pub(crate) mod abort;
+pub(crate) mod activity;
 pub(crate) mod arena;
 pub(crate) mod body;
+pub(crate) mod clock;
 pub mod coop;
 mod current;
 pub(crate) mod error;
 pub(crate) mod id;
+pub(crate) mod inspect;
 pub(crate) mod join;
 #[cfg(all(test, loom))]
 mod loom_tests;
+pub(crate) mod origin;
 pub(crate) mod raw;
 mod slab;
+pub(crate) mod span;
 mod state;
 mod task_local;
 #[cfg(test)]
 pub(crate) mod test_util;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod waker;
+pub(crate) mod waker;
 mod yield_now;
 
 pub use abort::AbortHandle;
@@ -38,6 +43,7 @@ pub use yield_now::yield_now;
 // This file is the public index of the module. The runtime builds on the files of `task`, so code of this crate imports
 // from those files and not from here, which would be a cycle.
 pub use crate::runtime::task::blocking::{block_in_place, spawn_blocking};
+pub use crate::runtime::task::builder::Builder;
 pub use crate::runtime::task::join_set::{self, JoinSet};
 pub use crate::runtime::task::local_set::LocalSet;
 pub use crate::runtime::task::local_set::shared::{LocalEnterGuard, spawn_local};

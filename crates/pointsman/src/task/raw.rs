@@ -8,10 +8,16 @@ use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
+use super::activity::Activity;
 use super::current;
 use super::id::Id;
+use super::origin::{Origin, Site};
 use super::slab::Chunk;
+#[cfg(feature = "diagnostics")]
+use super::slab::STEP;
+use super::span::TaskSpan;
 use super::state::{TaskState, ToIdle, ToNotified};
 
 /// The part of a task that does not depend on the type of its future. Its address is the task's.
@@ -21,9 +27,41 @@ pub(crate) struct Header {
     /// The next task in an intrusive list: a queue, or a free list of the arena.
     pub(crate) next: Cell<*const Header>,
     pub(super) vtable: &'static Vtable,
-    /// The chunk of the slab that holds this task. It leads to the arena and so to the scheduler.
-    pub(super) chunk: *const Chunk,
     pub(crate) id: Id,
+    pub(crate) activity: Activity,
+    pub(crate) origin: Origin,
+    pub(crate) site: Site,
+    /// Empty without the feature `tracing`.
+    pub(super) span: TaskSpan,
+    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics leave
+    /// no space for an address. See [`Header::chunk`].
+    #[cfg(feature = "diagnostics")]
+    pub(super) offset: u16,
+    /// See [`Header::chunk`].
+    #[cfg(not(feature = "diagnostics"))]
+    pub(super) chunk: *const Chunk,
+}
+
+impl Header {
+    /// Returns the chunk of a task. It leads to the arena and so to the scheduler.
+    ///
+    /// # Safety
+    /// `header` is a slot of a slab that was initialised, and was not made of a reference to the header.
+    #[inline]
+    pub(super) unsafe fn chunk(header: NonNull<Self>) -> *const Chunk {
+        #[cfg(feature = "diagnostics")]
+        // SAFETY: `Slab` has set `offset` to the distance of the slot to its chunk, which is in the same
+        // allocation.
+        unsafe {
+            let offset = usize::from((*header.as_ptr()).offset) * STEP;
+            header.as_ptr().cast_const().byte_sub(offset).cast()
+        }
+        #[cfg(not(feature = "diagnostics"))]
+        // SAFETY: the caller promises that the slot is initialised.
+        unsafe {
+            (*header.as_ptr()).chunk
+        }
+    }
 }
 
 /// The functions that depend on the types of the future and the scheduler.
@@ -83,6 +121,19 @@ impl Notified {
             RunOutcome::Yielded => true,
         };
         Some(Self { task, is_running })
+    }
+
+    /// Runs the task as [`run`](Self::run) does. Returns also how long the poll took, and notes that.
+    pub(crate) fn run_timed(self) -> (Option<Self>, Duration) {
+        let task = self.task;
+        task.state().add_reference();
+        let began = Instant::now();
+        let again = self.run();
+        let took = began.elapsed();
+        task.header().activity.note_poll(took);
+        // SAFETY: the reference that was added above.
+        unsafe { task.drop_references(1) };
+        (again, took)
     }
 
     /// Clears RUNNING, for queues that do not store `is_running`. `None` if the task was aborted; it is

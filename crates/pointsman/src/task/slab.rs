@@ -25,11 +25,13 @@ use crate::loom::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The distance between size classes, and the alignment of slots. A slot wastes at most 31 bytes.
-const STEP: usize = 32;
-/// The size of the largest slot. Bounds the number of size classes to 32, and the memory of a completed task
+/// The distance between size classes, and the alignment of slots. A slot wastes at most 15 bytes.
+pub(super) const STEP: usize = 16;
+/// The size of the largest slot. Bounds the number of size classes to 64, and the memory of a completed task
 /// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
 pub(super) const LARGEST_SLOT: usize = 1 << 10;
+/// The greatest alignment of a task; [`is_large`](super::is_large) boxes futures with a greater one.
+pub(super) const MAX_ALIGN: usize = 4 << 10;
 const CLASSES: usize = LARGEST_SLOT / STEP;
 /// The class of tasks with a chunk of their own.
 const DEDICATED: usize = CLASSES;
@@ -42,6 +44,8 @@ const MAX_CHUNK: usize = 256 << 10;
 /// The bytes of empty chunks that a slab retains. 10,000 tasks of the row `spawn_many_local` take and return
 /// 1 MiB each time.
 const MAX_RETAINED: usize = 2 << 20;
+
+const _: () = assert!(MAX_CHUNK / STEP <= u16::MAX as usize && MAX_ALIGN <= MAX_CHUNK);
 
 /// In models each task has a chunk of its own, so that loom sees it freed.
 const ALWAYS_DEDICATED: bool = cfg!(all(test, loom));
@@ -124,6 +128,16 @@ pub(super) const fn class_of(layout: Layout) -> usize {
     }
 }
 
+/// The distance of a slot to its chunk, a multiple of [`STEP`]. In these units it fits 16 bits: a chunk of
+/// several slots is small, and a single slot is the first, behind at most [`MAX_ALIGN`] bytes.
+///
+/// # Safety
+/// The chunk is live.
+unsafe fn offset_of_slot(chunk: *const Chunk, number: usize) -> usize {
+    // SAFETY: the caller promises that the chunk is live, and these fields are never changed.
+    unsafe { (*chunk).first + number * (*chunk).size }
+}
+
 /// Returns a slot of a chunk.
 ///
 /// # Safety
@@ -131,7 +145,7 @@ pub(super) const fn class_of(layout: Layout) -> usize {
 unsafe fn slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
     // SAFETY: the caller promises that the slot exists, so its offset is within the chunk's allocation.
     unsafe {
-        let offset = (*chunk).first + number * (*chunk).size;
+        let offset = offset_of_slot(chunk, number);
         NonNull::new_unchecked(chunk.byte_add(offset).cast_mut().cast())
     }
 }
@@ -147,6 +161,9 @@ unsafe fn init_slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
         let header = slot(chunk, number);
         (&raw mut (*header.as_ptr()).state).write(TaskState::vacant());
         (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
+        #[cfg(feature = "diagnostics")]
+        (&raw mut (*header.as_ptr()).offset).write((offset_of_slot(chunk, number) / STEP) as u16);
+        #[cfg(not(feature = "diagnostics"))]
         (&raw mut (*header.as_ptr()).chunk).write(chunk);
         header
     }
@@ -163,24 +180,30 @@ impl Slab {
         }
     }
 
-    /// Returns a free slot of this class, unless that takes a new chunk.
-    #[inline]
-    pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Header>> {
+    /// Returns a free slot of this class that was used before, if the first chunk has one.
+    #[inline(always)]
+    pub(super) fn take_used(&mut self, class: usize) -> Option<NonNull<Header>> {
         let first = self.classes.get(class)?.first;
         // SAFETY: a chunk is taken out of its class's list before it is freed.
         let owned = &unsafe { first.as_ref() }?.owned;
-        let Some(header) = NonNull::new(owned.free.get().cast_mut()) else {
-            return self.carve(class);
-        };
+        let header = NonNull::new(owned.free.get().cast_mut())?;
         // SAFETY: a slot in a free list belongs to the owner.
         owned.free.set(unsafe { header.as_ref() }.next.get());
         owned.used.set(owned.used.get() + 1);
         Some(header)
     }
 
+    /// Returns a free slot of this class, unless that takes a new chunk.
+    pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Header>> {
+        match self.take_used(class) {
+            Some(header) => Some(header),
+            None => self.carve(class),
+        }
+    }
+
     /// As [`take`](Self::take), if the first chunk's free list is empty.
     fn carve(&mut self, class: usize) -> Option<NonNull<Header>> {
-        let first = self.classes[class].first;
+        let first = self.classes.get(class)?.first;
         // SAFETY: a chunk is taken out of its class's list before it is freed.
         let chunk = unsafe { first.as_ref() }?;
         let carved = chunk.carved.load(Relaxed);
@@ -272,7 +295,7 @@ impl Slab {
     #[inline]
     pub(super) unsafe fn take_back(&mut self, header: NonNull<Header>, chunks: &Chunks) {
         // SAFETY: the slot is in use, so its header is initialised.
-        let (slot, chunk) = unsafe { (header.as_ref(), header.as_ref().chunk) };
+        let (slot, chunk) = unsafe { (header.as_ref(), Header::chunk(header)) };
         // SAFETY: the slot is in use, so its chunk is live.
         let owned = &unsafe { &*chunk }.owned;
         slot.next.set(owned.free.get());

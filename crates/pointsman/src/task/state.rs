@@ -72,6 +72,21 @@ impl Snapshot {
     }
 
     #[inline]
+    pub(super) fn is_running(self) -> bool {
+        self.0 & RUNNING != 0
+    }
+
+    #[inline]
+    pub(super) fn is_notified(self) -> bool {
+        self.0 & NOTIFIED != 0
+    }
+
+    /// Whether there are references besides those of the runtime, the join handle, and the caller.
+    pub(super) fn has_others(self) -> bool {
+        self.references() > 2 + usize::from(self.has_join_interest())
+    }
+
+    #[inline]
     fn references(self) -> usize {
         self.0 / REFERENCE
     }

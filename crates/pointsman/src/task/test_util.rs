@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::arena::{Arena, Schedule};
+use super::origin::SpawnSite;
 use super::raw::{Notified, RawTask};
 use super::{JoinError, JoinHandle};
 use crate::loom::lock;
@@ -86,9 +87,26 @@ impl Workbench {
 
     /// Makes a task and returns its queue entry.
     pub(crate) fn make<F: Future>(&self, future: F) -> (Notified, JoinHandle<F::Output>) {
+        self.make_at(SpawnSite::caller(), future)
+    }
+
+    #[cfg(all(loom, feature = "diagnostics"))]
+    pub(crate) fn make_named<F: Future>(
+        &self,
+        name: &str,
+        future: F,
+    ) -> (Notified, JoinHandle<F::Output>) {
+        self.make_at(SpawnSite::named_caller(Some(&name)), future)
+    }
+
+    fn make_at<F: Future>(
+        &self,
+        site: SpawnSite<'_>,
+        future: F,
+    ) -> (Notified, JoinHandle<F::Output>) {
         // SAFETY: this thread owns the arena. A new task has the references of an entry and a join handle.
         unsafe {
-            let task = RawTask::new(self.arena, future, false);
+            let task = RawTask::new(self.arena, future, false, site);
             (Notified::woken(task), JoinHandle::new(task))
         }
     }
@@ -115,18 +133,18 @@ impl Workbench {
         unsafe { Arena::shut_down(self.arena) };
     }
 
-    /// Returns a function that finds and cancels all tasks, for another thread, to be called before `close`.
+    /// Returns a function that finds all tasks, for another thread, to be called before `close`.
     #[cfg(all(test, loom))]
-    pub(crate) fn finder(&self) -> impl FnOnce() + Send + use<> {
+    pub(crate) fn finder(&self) -> impl FnOnce() -> super::arena::FoundTasks + Send + use<> {
         struct Finder(NonNull<Arena<Arc<TestScheduler>>>);
         // SAFETY: `Arena::find` may be called on any thread.
         unsafe impl Send for Finder {}
         impl Finder {
-            fn find(&self) {
+            fn find(&self) -> super::arena::FoundTasks {
                 let mut found = super::arena::FoundTasks::default();
                 // SAFETY: the test closes the arena after it joined this thread.
                 unsafe { self.0.as_ref() }.find(&mut found);
-                found.shut_down();
+                found
             }
         }
         let finder = Finder(self.arena);

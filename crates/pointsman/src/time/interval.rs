@@ -7,6 +7,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::instant::FAR_FUTURE;
+#[cfg(feature = "tracing")]
+use super::span::IntervalSpan;
 use super::{Instant, Sleep, sleep_until};
 
 /// A tick counts as missed if it is taken more than this late, as in Tokio.
@@ -59,6 +61,8 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
         delay: Box::pin(sleep_until(start)),
         period: period.min(FAR_FUTURE),
         missed_tick_behavior: MissedTickBehavior::default(),
+        #[cfg(feature = "tracing")]
+        span: IntervalSpan::new(),
     }
 }
 
@@ -127,6 +131,8 @@ pub struct Interval {
     delay: Pin<Box<Sleep>>,
     period: Duration,
     missed_tick_behavior: MissedTickBehavior,
+    #[cfg(feature = "tracing")]
+    span: IntervalSpan,
 }
 
 impl Interval {
@@ -146,7 +152,10 @@ impl Interval {
     /// # }
     /// ```
     pub async fn tick(&mut self) -> Instant {
-        poll_fn(|cx| self.poll_tick(cx)).await
+        #[cfg(feature = "tracing")]
+        let span = self.span.span();
+        let ticked = poll_fn(|cx| self.poll_tick(cx));
+        traced_op!(&span, "Interval::tick", "poll_tick", ticked).await
     }
 
     /// Polls for the next tick. If pending, the task is woken when the tick is due. If ready, no wakeup is scheduled
@@ -176,7 +185,7 @@ impl Interval {
         } else {
             due + self.period
         };
-        self.delay.as_mut().reset(next);
+        self.delay.as_mut().restart(next);
         Poll::Ready(due)
     }
 

@@ -24,6 +24,7 @@ pub mod error;
 mod instant;
 mod interval;
 mod sleep;
+mod span;
 mod timeout;
 
 pub(crate) use clock::CANNOT_PAUSE;

@@ -8,16 +8,19 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
 
 use crate::loom::thread;
+use crate::spans::poll_op;
+use crate::task::activity::{WaitKind, note_wait};
 use crate::task::coop;
 
 use super::driver::{self, Driver, FollowUp, Missing, Timer, TimerState};
 use super::instant::{FAR_FUTURE, Instant};
+use super::span::SleepSpans;
 
 // Each message begins as Tokio's, which users search for, and then says that the runtime is one of this crate.
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \
@@ -109,6 +112,7 @@ pin_project! {
         driver: u64,
         #[pin]
         timer: Timer,
+        spans: SleepSpans,
     }
 
     impl PinnedDrop for Sleep {
@@ -135,6 +139,7 @@ impl Sleep {
             created,
             driver,
             timer: Timer::new(),
+            spans: SleepSpans::new(),
         }
     }
 
@@ -188,7 +193,13 @@ impl Sleep {
     /// assert_eq!(start.elapsed(), Duration::from_secs(5));
     /// # }
     /// ```
-    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+    pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
+        self.as_mut().project().spans.reset(deadline);
+        self.restart(deadline);
+    }
+
+    /// As [`reset`](Self::reset), by the next tick of an interval.
+    pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
         *this.created = None;
@@ -199,18 +210,6 @@ impl Sleep {
             TimerState::Waiting => {
                 with_driver(*this.driver, |driver| driver.move_to(timer, deadline));
             }
-        }
-    }
-
-    fn register(self: Pin<&mut Self>, waker: &Waker) {
-        let this = self.project();
-        let timer = this.timer.into_ref();
-        let (deadline, created, waker) = (*this.deadline, this.created.take(), waker.clone());
-        let found = with_driver(*this.driver, |driver| {
-            driver.register(timer, deadline, created, waker)
-        });
-        if found.is_none() {
-            panic!("{SHUT_DOWN}");
         }
     }
 
@@ -242,25 +241,38 @@ fn with_driver(id: u64, run: impl FnOnce(&Driver) -> FollowUp) -> Option<()> {
 impl Future for Sleep {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let proceed = ready!(coop::poll_proceed(cx));
-        let waker = cx.waker();
-        match self.timer.state() {
-            TimerState::Idle => self.as_mut().register(waker),
-            TimerState::Waiting if !self.timer.wakes(waker) => {
-                let this = self.as_ref().project_ref();
-                let waker = waker.clone();
-                with_driver(*this.driver, |driver| {
-                    driver.replace_waker(this.timer, waker)
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let timer = this.timer.into_ref();
+        let _entered = this.spans.enter();
+        let proceed = ready!(poll_op("poll_elapsed", coop::poll_proceed(cx)));
+        match timer.state() {
+            TimerState::Idle => {
+                let (deadline, created, waker) =
+                    (*this.deadline, this.created.take(), cx.waker().clone());
+                this.spans.started(deadline);
+                let found = with_driver(*this.driver, |driver| {
+                    driver.register(timer, deadline, created, waker)
                 });
+                if found.is_none() {
+                    panic!("{SHUT_DOWN}");
+                }
+            }
+            TimerState::Waiting if !timer.wakes(cx.waker()) => {
+                let waker = cx.waker().clone();
+                with_driver(*this.driver, |driver| driver.replace_waker(timer, waker));
             }
             _ => {}
         }
-        match self.timer.state() {
-            TimerState::Idle | TimerState::Waiting => Poll::Pending,
+        match timer.state() {
+            TimerState::Idle | TimerState::Waiting => {
+                let address = std::ptr::from_ref(timer.get_ref()).addr();
+                note_wait(WaitKind::Timer, address, cx.waker());
+                poll_op("poll_elapsed", Poll::Pending)
+            }
             TimerState::Fired => {
                 proceed.made_progress();
-                Poll::Ready(())
+                poll_op("poll_elapsed", Poll::Ready(()))
             }
             TimerState::Closed => panic!("{SHUT_DOWN}"),
         }

@@ -14,6 +14,7 @@ use super::super::config::Config;
 use super::super::handle::Handle;
 use super::super::id::Id;
 use super::super::scheduler::Shared;
+use crate::task::origin::SpawnSite;
 use crate::task::test_util::Drops;
 
 const FOREVER: Duration = Duration::MAX;
@@ -295,7 +296,7 @@ fn submits_a_job_during_the_shutdown(jobs_before: usize) {
     });
     let handle = runtime.handle.clone();
     let other = thread::spawn(move || {
-        let (joined, accepted) = handle.shared.spawn_blocking(job);
+        let (joined, accepted) = handle.shared.spawn_blocking(job, SpawnSite::caller());
         drop(joined);
         accepted.is_ok()
     });

@@ -110,6 +110,16 @@ impl Pool {
         self.counts.get().queued()
     }
 
+    /// Whether a job waits, and all threads that the pool may have run others.
+    pub(super) fn is_full(&self) -> bool {
+        self.queued() > 0 && self.threads() >= self.max_threads() && self.idle_threads() == 0
+    }
+
+    /// Changes when a thread takes a job.
+    pub(super) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.counts.get().is_idle()
     }

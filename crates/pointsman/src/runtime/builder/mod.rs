@@ -1,5 +1,12 @@
 //! The configuration of a runtime before it is built.
 
+mod compatibility;
+#[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+mod dump;
+mod polls;
+#[cfg(feature = "diagnostics")]
+mod stall;
+mod tasks;
 mod threads;
 
 use std::env::VarError;
@@ -334,12 +341,14 @@ impl Builder {
     /// Builds the runtime. The builder can be used again.
     ///
     /// # Errors
-    /// If a worker thread cannot be started, or the system provides no descriptors for I/O.
+    /// If a worker thread cannot be started, or the system provides no descriptors for I/O. Also if the signal of
+    /// `dump_on_signal` cannot be handled.
     ///
     /// # Panics
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
     /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
-    /// [`worker_threads`](Self::worker_threads).
+    /// [`worker_threads`](Self::worker_threads). Also, unless the feature `diagnostics` is off, if the environment variable
+    /// `POINTSMAN_STALL` is no time.
     ///
     /// ```
     /// let mut builder = pointsman::runtime::Builder::new_current_thread();
@@ -356,6 +365,14 @@ impl Builder {
         );
         let mut config = self.config.clone();
         config.rng_seed = self.seeds.as_ref().map(Seeds::next);
+        #[cfg(feature = "diagnostics")]
+        {
+            config.stall = config.stall.with_environment();
+        }
+        #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
+        if let Some(signal) = config.dump_signal {
+            super::dump::signal::handle(signal)?;
+        }
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {
                 Some(threads) => threads,

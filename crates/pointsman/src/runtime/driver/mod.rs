@@ -66,6 +66,16 @@ impl Reactor {
     fn shut_down(&self) {
         match *self {}
     }
+
+    #[cfg(feature = "diagnostics")]
+    fn turns(&self) -> u64 {
+        match *self {}
+    }
+
+    #[cfg(feature = "diagnostics")]
+    fn has_events(&self) -> bool {
+        match *self {}
+    }
 }
 
 pub(crate) struct Driver {
@@ -200,6 +210,13 @@ impl Driver {
     pub(super) fn is_io_unattended(&self) -> bool {
         // ORDERING: SeqCst: see `fire_if_unattended`.
         self.has_sources() && !self.is_held.load(SeqCst)
+    }
+
+    /// If there are I/O events that no poll has taken, the number of polls so far.
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn polls_before_events(&self) -> Option<usize> {
+        let reactor = self.reactor.as_deref()?;
+        reactor.has_events().then(|| reactor.turns() as usize)
     }
 
     pub(super) fn is_paused(&self) -> bool {

@@ -45,6 +45,9 @@ pub(crate) struct Reactor {
     pub(in crate::runtime) deregistered: Counter,
     /// Written by the thread that polls.
     pub(in crate::runtime) events: Counter,
+    /// The number of polls of the system. Written by the thread that polls.
+    #[cfg(feature = "diagnostics")]
+    turns: Counter,
 }
 
 struct Polling {
@@ -94,6 +97,8 @@ impl Reactor {
             registered: Counter::default(),
             deregistered: Counter::default(),
             events: Counter::default(),
+            #[cfg(feature = "diagnostics")]
+            turns: Counter::default(),
         }))
     }
 
@@ -168,6 +173,7 @@ impl Reactor {
             poll, busy_events, ..
         } = &mut *polling;
         poll_system(poll, busy_events, Some(Duration::ZERO));
+        self.count_turn();
         self.dispatch(busy_events);
         true
     }
@@ -189,10 +195,17 @@ impl Reactor {
         let Polling { poll, events, .. } = &mut *polling;
         events.clear();
         parker.park_in(&self.wakeup, || poll_system(poll, events, timeout));
+        self.count_turn();
         if events.iter().any(|event| event.token() != WAKEUP) {
             before_wakers();
             self.dispatch(events);
         }
+    }
+
+    #[inline]
+    fn count_turn(&self) {
+        #[cfg(feature = "diagnostics")]
+        self.turns.add(1);
     }
 
     fn dispatch(&self, events: &Events) {
@@ -213,6 +226,33 @@ impl Reactor {
             }
         }
         self.events.add(count);
+    }
+
+    // --- for the stall watch ---
+
+    /// The number of polls of the system.
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn turns(&self) -> u64 {
+        self.turns.get()
+    }
+
+    /// Whether the system has events that no poll has taken. Takes none.
+    #[cfg(all(feature = "diagnostics", unix))]
+    pub(super) fn has_events(&self) -> bool {
+        use std::os::fd::AsRawFd;
+        let mut poll = libc::pollfd {
+            fd: self.registry.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: it is one valid entry, and the call does not wait.
+        self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1
+    }
+
+    /// The system does not tell.
+    #[cfg(all(feature = "diagnostics", not(unix)))]
+    pub(super) fn has_events(&self) -> bool {
+        false
     }
 
     // --- shutdown ---

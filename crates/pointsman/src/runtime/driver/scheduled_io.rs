@@ -20,6 +20,7 @@ use super::ready::Ready;
 use crate::atomic_waker::AtomicWaker;
 use crate::loom::sync::atomic::AtomicU64;
 use crate::sync::Notify;
+use crate::task::activity::{WaitKind, note_wait};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 // The word, from the lowest bit: readiness (8 bits), flags (8), tick (16), generation (32).
@@ -117,7 +118,10 @@ impl ScheduledIo {
         let event = self.ready_event(direction.interest());
         match event.ends_wait() {
             true => Poll::Ready(event),
-            false => Poll::Pending,
+            false => {
+                note_wait(WaitKind::Io, std::ptr::from_ref(self).addr(), cx.waker());
+                Poll::Pending
+            }
         }
     }
 
@@ -128,7 +132,9 @@ impl ScheduledIo {
             if event.ends_wait() {
                 return event;
             }
-            let waiters = self.waiters.get_or_init(Default::default);
+            let waiters = self
+                .waiters
+                .get_or_init(|| std::array::from_fn(|_| Notify::of_kind(WaitKind::Io)).into());
             let changed = match interest {
                 Interest::READABLE => &waiters[0],
                 Interest::WRITABLE => &waiters[1],

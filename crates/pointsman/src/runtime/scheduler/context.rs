@@ -87,6 +87,11 @@ pub(in crate::runtime) unsafe fn current_shared<'a>() -> Option<&'a Shared> {
     unsafe { shared.as_ref() }
 }
 
+/// Counts a task or future of the current runtime that yields because it has spent its budget.
+pub(super) fn count_forced_yield() {
+    with_current(|shared| shared.forced_yields.add_shared(1));
+}
+
 /// Returns the error of a thread without a current runtime.
 pub(in crate::runtime) fn missing() -> TryCurrentError {
     TryCurrentError {

@@ -11,9 +11,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::thread::{self, ThreadId};
 
 use super::worker::Worker;
 use super::{Shared, context};
+use crate::context::thread_number;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::park::ThreadParker;
@@ -23,6 +25,8 @@ pub(super) struct OnlySlotLock(Mutex<SlotQueue>);
 
 struct SlotQueue {
     is_taken: bool,
+    /// The thread that has taken the slot last, with its [number](thread_number), which is cheaper to compare.
+    thread: Option<(usize, ThreadId)>,
     waiting: VecDeque<Arc<ThreadParker>>,
 }
 
@@ -30,12 +34,42 @@ impl OnlySlotLock {
     pub(super) fn new() -> Self {
         Self(Mutex::new(SlotQueue {
             is_taken: false,
+            thread: None,
             waiting: VecDeque::new(),
         }))
     }
 
     fn try_take(&self) -> bool {
-        !std::mem::replace(&mut lock(&self.0).is_taken, true)
+        let mut queue = lock(&self.0);
+        if queue.is_taken {
+            return false;
+        }
+        queue.is_taken = true;
+        let number = thread_number();
+        if queue.thread.is_none_or(|(last, _)| last != number) {
+            queue.thread = Some((number, thread::current().id()));
+        }
+        true
+    }
+
+    /// Wakes the threads that wait for the slot, which then see that a task has panicked.
+    pub(super) fn unpark_all(&self) {
+        for parker in &lock(&self.0).waiting {
+            parker.unpark();
+        }
+    }
+
+    pub(super) fn thread(&self) -> Option<ThreadId> {
+        lock(&self.0).thread.map(|(_, id)| id)
+    }
+
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn thread_number(&self) -> Option<usize> {
+        lock(&self.0).thread.map(|(number, _)| number)
+    }
+
+    pub(super) fn is_taken(&self) -> bool {
+        lock(&self.0).is_taken
     }
 
     fn release(&self) {
@@ -67,6 +101,7 @@ impl Shared {
             // Poll the future before any task runs.
             parker.notify();
             loop {
+                self.fail_if_panicked();
                 let result = match self.take_only_slot() {
                     Some(_held) => Worker::new(self, &self.slots[0], parker).run(&mut poll),
                     None => self.wait_for_slot(parker, &mut poll),
@@ -82,6 +117,8 @@ impl Shared {
         if self.is_shut_down() || !self.only_slot.try_take() {
             return None;
         }
+        #[cfg(feature = "stall-backtrace")]
+        self.slots[0].set_os_thread();
         self.idle.inc_awake();
         Some(OnlySlot {
             shared: self,
@@ -102,6 +139,10 @@ impl Shared {
                     Some(output) => return Some(output),
                     None => continue,
                 }
+            }
+            // A thread that is not in the queue yet when `unpark_all` locks it sees the flag here.
+            if self.has_panicked() {
+                return None;
             }
             if !self.is_shut_down() && waiting.as_ref().is_none_or(SlotWaiter::is_offered) {
                 return None;

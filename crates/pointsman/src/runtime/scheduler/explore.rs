@@ -14,6 +14,7 @@ use super::worker::{Paused, Worker};
 use crate::context::explore_below;
 use crate::task::coop;
 use crate::task::id::Id;
+use crate::task::raw::Notified;
 
 /// How long, in real time, nothing may happen before a run has failed: another thread that the test has started may be
 /// about to wake a task.
@@ -111,8 +112,8 @@ impl Worker<'_> {
             self.note_step(None);
             return Paused::Yielded;
         };
-        self.slot.count_poll();
-        if let Some(again) = entry.run() {
+        self.slot.begin_poll(entry.task);
+        if let Some(again) = self.shared.observe_poll(self.slot, entry, Notified::run) {
             self.shared.push(self.slot, again);
         }
         self.note_step(ids[chosen]);

@@ -18,6 +18,7 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
 use crate::task::id::try_id;
+use crate::task::origin::SpawnSite;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(super) struct Handoff {
@@ -105,10 +106,11 @@ impl Shared {
             // A substitute may work for long: it takes no thread from the user's jobs.
             self.blocking.add_thread_allowance();
             let shared = Arc::clone(self);
-            let (_, accepted) = self.spawn_blocking(move || {
+            let substitute = move || {
                 shared.take_over();
                 shared.blocking.remove_thread_allowance();
-            });
+            };
+            let (_, accepted) = self.spawn_blocking(substitute, SpawnSite::of_runtime());
             if let Err(Refused::NoThread(_)) = accepted {
                 // The next worker that makes a slot vacant or wakes up tries again.
                 self.handoff.change(|vacancies| vacancies.substitutes -= 1);

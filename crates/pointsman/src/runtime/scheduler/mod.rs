@@ -16,6 +16,7 @@
 //! | `policy`, `idle`, `watchdog`, `blockers` | which worker is woken, and when; see [sleep.md](./sleep.md) |
 //! | `handoff` | the slot of a worker whose task blocks in place |
 //! | `block_on`, `current_thread` | threads that block on a future |
+//! | `observe` | the hooks and measurements of the builder's options |
 //! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
 //!
 //! Invariant: each woken task is in exactly one queue or running, until it completes or the runtime shuts down. A queued
@@ -30,8 +31,11 @@ mod current_thread;
 mod explore;
 mod handoff;
 mod idle;
+#[cfg(feature = "diagnostics")]
+mod inspect;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod observe;
 mod park;
 mod policy;
 mod queue;
@@ -43,29 +47,38 @@ mod worker;
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
+use std::time::Instant;
 
 pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
-pub(super) use slot::{Counters, Slot};
+pub(super) use slot::{Counters, Current, Slot};
 
 use self::block_on::Spin;
 use self::blockers::Blockers;
 use self::current_thread::OnlySlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
+use self::observe::IS_SHUT_DOWN;
 use self::policy::Duty;
 use self::watchdog::Watchdog;
 use super::blocking::Pool;
 use super::config::Config;
+use super::counter::Counter;
 use super::driver::{Driver, Reactor};
 use super::id::Id;
 use super::inject::Inject;
 use super::random::{RngSeed, Seeds};
+#[cfg(feature = "diagnostics")]
+use super::stall;
 use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicBool, fence};
+use crate::loom::sync::atomic::{AtomicU8, fence};
 use crate::loom::{lock, thread};
 use crate::task::arena::{Arena, FoundTasks, Schedule};
+#[cfg(feature = "diagnostics")]
+use crate::task::clock;
+use crate::task::coop;
 use crate::task::id::try_id;
 use crate::task::raw::{Notified, RawTask};
 use crate::time;
@@ -91,9 +104,14 @@ pub(crate) struct Shared {
     arenas: Mutex<Arenas>,
     /// Counts tasks that were spawned by threads without a slot.
     pub(super) outside_counters: Counters,
+    /// The number of times that a task has spent its budget.
+    pub(super) forced_yields: Counter,
     pub(super) blocking: Pool,
     driver: Driver,
-    is_shut_down: AtomicBool,
+    #[cfg(feature = "diagnostics")]
+    watches_stalls: bool,
+    /// See [`observe`].
+    flags: AtomicU8,
 }
 
 /// The arenas that hold the runtime's tasks.
@@ -127,12 +145,23 @@ impl Shared {
             true => 2,
             false => std::thread::available_parallelism().map_or(1, usize::from),
         };
+        let flags = observe::flags(&config);
+        coop::COUNT_FORCED_YIELD.get_or_init(|| context::count_forced_yield);
         let shared = Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             id,
             blocking: Pool::new(&config),
-            slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
+            slots: (0..config.worker_threads.max(1))
+                .map(|index| Slot::new(index, &config))
+                .collect(),
             seeds: config.rng_seed.as_ref().map(Seeds::new),
+            #[cfg(feature = "diagnostics")]
+            watches_stalls: stall::register(
+                id.0,
+                this,
+                &config.stall,
+                config.worker_threads.max(1),
+            ),
             config,
             only_slot: OnlySlotLock::new(),
             inject: Inject::new(),
@@ -148,8 +177,9 @@ impl Shared {
                 is_closed: false,
             }),
             outside_counters: Counters::default(),
+            forced_yields: Counter::default(),
             driver: Driver::new(time(Weak::clone(this)), reactor),
-            is_shut_down: AtomicBool::new(false),
+            flags: AtomicU8::new(flags),
         });
         let mut arenas = lock(&shared.arenas);
         for slot in &shared.slots {
@@ -171,7 +201,12 @@ impl Shared {
 
     #[inline]
     pub(crate) fn is_shut_down(&self) -> bool {
-        self.is_shut_down.load(Relaxed)
+        self.flags() & IS_SHUT_DOWN != 0
+    }
+
+    #[inline]
+    fn flags(&self) -> u8 {
+        self.flags.load(Relaxed)
     }
 
     pub(super) fn global_queue_depth(&self) -> usize {
@@ -223,9 +258,8 @@ impl Shared {
         };
         let task = make(slot.arena());
         slot.counters.spawned.add(1);
-        if self.is_shut_down() {
-            // SAFETY: the task is new, and is in no queue.
-            unsafe { task.begin(true) };
+        if self.flags() != 0 {
+            self.spawn_observed(task);
         } else {
             // SAFETY: the task is new, and this is the only entry that is made of its first reference.
             let entry = unsafe { Notified::woken(task) };
@@ -234,9 +268,23 @@ impl Shared {
         task
     }
 
+    /// Queues a new task if the runtime has hooks or has shut down.
+    #[cold]
+    fn spawn_observed(&self, task: RawTask) {
+        let _alive = self.call_spawn_hook(task);
+        // SAFETY: the task is new, and is in no queue.
+        unsafe { task.begin(self.is_shut_down()) };
+    }
+
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
+        #[cfg(all(feature = "diagnostics", not(all(test, loom))))]
+        if !stall::is_armed() && self.idle.workers().awake == 0 {
+            // Neither the monitor nor a worker has set the clock lately.
+            clock::refresh(Instant::now());
+        }
         let (task, is_shut_down) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
+        let _alive = self.call_spawn_hook(task);
         // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(is_shut_down) };
         // Queueing the task has passed the SeqCst fence of `Idle::notify_remote`, or has found the queue closed: either
@@ -307,7 +355,11 @@ impl Shared {
             return;
         }
         match self.inject.push(entry) {
-            Ok(()) => self.notify_remote(),
+            Ok(()) => {
+                #[cfg(feature = "diagnostics")]
+                self.arm_stall_watch();
+                self.notify_remote();
+            }
             // The runtime has shut down. `end_tasks` cancels the task, or `spawn_outside` if it is new.
             Err(entry) => entry.give_up(),
         }
@@ -340,13 +392,38 @@ impl Shared {
         self.watchdog.arm(self, Duty::Queues);
     }
 
+    // --- counting ---
+
+    /// Counts tasks that were queued elsewhere and that the holder of the slot has pushed to its queue.
+    fn count_moved(slot: &Slot, tasks: usize) {
+        slot.counters.moved_here.add(tasks as u64);
+    }
+
+    /// The thread of a worker, once it has begun.
+    pub(super) fn thread_of(&self, slot: &Slot) -> Option<ThreadId> {
+        match self.is_current_thread() {
+            true => self.only_slot.thread(),
+            false => slot.thread(),
+        }
+    }
+
+    /// The number of tasks that threads without a slot have queued.
+    pub(super) fn remote_schedules(&self) -> u64 {
+        let fetched: u64 = self
+            .slots
+            .iter()
+            .map(|slot| slot.counters.fetched.get())
+            .sum();
+        fetched + self.inject.len() as u64
+    }
+
     // --- shutdown ---
 
     /// Makes all workers stop. They cancel all tasks before they end.
     pub(super) fn begin_shutdown(&self) {
         // ORDERING: SeqCst: a worker that goes to sleep fences in `Idle::sleep` and then sees the shutdown, or is among the
         // sleepers that are unparked below.
-        self.is_shut_down.store(true, SeqCst);
+        self.flags.fetch_or(IS_SHUT_DOWN, SeqCst);
         self.inject.close().for_each(Notified::give_up);
         self.idle.unpark_all();
     }
@@ -376,15 +453,21 @@ impl Shared {
         }
     }
 
-    /// Cancels all tasks of the runtime.
-    fn end_tasks(&self) {
-        // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
-        fence(SeqCst);
+    /// Finds the tasks that are not complete.
+    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
         let mut found = FoundTasks::default();
         for arena in &lock(&self.arenas).all {
             // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
             unsafe { arena.as_ref() }.find(&mut found);
         }
+        found
+    }
+
+    /// Cancels all tasks of the runtime.
+    fn end_tasks(&self) {
+        // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
+        fence(SeqCst);
+        let found = self.find_tasks();
         // In a worker, a destructor must not block the thread, as in a task.
         match self.is_current_thread() {
             true => found.shut_down(),
@@ -432,6 +515,10 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        #[cfg(feature = "diagnostics")]
+        if self.watches_stalls {
+            stall::forget(self.id.0);
+        }
         debug_assert!(
             self.inject.is_empty(),
             "a runtime is emptied before it is dropped"
@@ -464,6 +551,15 @@ impl Schedule for Arc<Shared> {
             Some(slot) => slot.counters.completed.add(1),
             None => self.outside_counters.completed.add_shared(1),
         }
+    }
+
+    #[inline]
+    fn ended(&self, task: RawTask) {
+        self.call_terminate_hook(task);
+    }
+
+    fn panicked(&self) {
+        self.task_panicked();
     }
 
     #[inline]

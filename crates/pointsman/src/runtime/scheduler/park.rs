@@ -7,6 +7,8 @@
 //! - Wakers run in a worker that is awake and does not search: no producer relies on it meanwhile.
 //! - A worker that held the driver and has other work checks the driver between tasks, and has the watchdog watch it.
 
+use std::mem;
+
 use super::Shared;
 use super::idle::{Searching, WakeReason};
 use super::worker::{Next, Worker};
@@ -20,6 +22,14 @@ impl Worker<'_> {
         self.count_busy();
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
+        }
+        #[cfg(feature = "diagnostics")]
+        {
+            self.until_clock = 0;
+        }
+        let polls = self.slot.polls();
+        if mem::replace(&mut self.polls_at_park, polls) == polls {
+            self.slot.counters.idle_parks.add(1);
         }
         self.slot.enter_rest();
         // Producers see the sleeper from here on. A call that arrives during this step is noticed after it.
@@ -39,7 +49,7 @@ impl Worker<'_> {
             let mut is_up = false;
             match &driver {
                 Some(driver) => driver.park(self.parker, || {
-                    self.slot.leave_rest();
+                    self.leave_rest();
                     self.get_up(shared.idle.wake(self.slot.index, self.parker));
                     is_up = true;
                 }),
@@ -55,7 +65,7 @@ impl Worker<'_> {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
         };
-        self.slot.leave_rest();
+        self.leave_rest();
         if let Some(driver) = driver {
             if driver.is_due() {
                 self.get_up(reason);

@@ -136,6 +136,11 @@ impl Pace {
         };
     }
 
+    /// The moving average per poll.
+    pub(super) fn nanoseconds(&self) -> u64 {
+        self.nanoseconds
+    }
+
     /// The number of tasks that run in the time of one wake-up.
     pub(super) fn wake_threshold(&self) -> usize {
         match self.nanoseconds {

@@ -145,6 +145,11 @@ impl Queue {
         self.head.0.load(Relaxed)
     }
 
+    /// The number of tasks pushed so far; it wraps around.
+    pub(crate) fn pushed(&self) -> usize {
+        self.tail.0.load(Relaxed)
+    }
+
     /// Adds an entry at the end. Returns the number of queued tasks.
     ///
     /// # Safety

@@ -117,6 +117,7 @@ impl Worker<'_> {
             return true;
         }
         if let Some(entry) = self.fetch() {
+            Shared::count_moved(self.slot, 1);
             self.shared.push(self.slot, entry);
         }
         !self.slot.queue.is_empty() || self.steal(has_slept)
@@ -137,13 +138,26 @@ impl Worker<'_> {
             {
                 continue;
             }
-            // SAFETY: this thread holds its own slot, so it owns the queue that it steals into: see `slot`.
-            if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
-                self.shared.push(self.slot, entry);
+            if self.steal_from(victim) {
                 return true;
             }
         }
         false
+    }
+
+    /// Takes half of the tasks of a slot.
+    fn steal_from(&self, victim: &Slot) -> bool {
+        let before = self.slot.queue.pushed();
+        // SAFETY: this thread holds its own slot, so it owns the queue that it steals into: see `slot`.
+        let Some(entry) = (unsafe { victim.queue.steal(&self.slot.queue) }) else {
+            return false;
+        };
+        let count = self.slot.queue.pushed().wrapping_sub(before) + 1;
+        Shared::count_moved(self.slot, count);
+        self.slot.counters.stolen.add(count as u64);
+        self.slot.counters.steals.add(1);
+        self.shared.push(self.slot, entry);
+        true
     }
 
     /// Steals from a slot that the watchdog found stuck, although tasks are queued here.
@@ -151,10 +165,7 @@ impl Worker<'_> {
         let stuck = self.shared.watchdog.take_stuck();
         let victim = stuck.and_then(|stuck| self.shared.slots.get(stuck));
         if let Some(victim) = victim.filter(|victim| victim.index != self.slot.index) {
-            // SAFETY: this thread holds its own slot, so it owns the queue that it steals into: see `slot`.
-            if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
-                self.shared.push(self.slot, entry);
-            }
+            self.steal_from(victim);
         }
     }
 

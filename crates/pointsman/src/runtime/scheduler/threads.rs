@@ -13,6 +13,7 @@ use crate::loom::thread;
 use crate::task::body::is_large;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::{Notified, RawTask};
 
 impl Shared {
@@ -44,35 +45,41 @@ impl Shared {
     pub(crate) fn spawn_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
+        site.span.set_size::<F>();
         if is_large::<F>() {
-            self.spawn_small_blocking(Box::new(function))
+            self.spawn_small_blocking(Box::new(function), site)
         } else {
-            self.spawn_small_blocking(function)
+            self.spawn_small_blocking(function, site)
         }
     }
 
     fn spawn_small_blocking<F, R>(
         self: &Arc<Self>,
         function: F,
+        mut site: SpawnSite<'_>,
     ) -> (JoinHandle<R>, Result<(), Refused>)
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let job = Job(Some(function));
+        site.span.set_function::<F>();
+        let job = site.traced(Job(Some(function)));
         // The pool decides whether it accepts the job: it stays open after tasks can no longer be spawned.
         // SAFETY: `make` calls the closure while this thread owns the arena.
-        let (task, _) = self.make(|arena| unsafe { RawTask::new(arena, job, true) });
+        let (task, _) = self.make(|arena| unsafe { RawTask::new(arena, job, true, site) });
         // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
         let joined = unsafe { JoinHandle::new(task) };
         // SAFETY: a new task is in no queue, and this is the only one of its references that becomes an entry.
         let entry = unsafe { Notified::woken(task) };
         let accepted = self.blocking.submit(self, entry);
+        #[cfg(feature = "diagnostics")]
+        self.arm_stall_watch();
         #[cfg(feature = "test-util")]
         if self.config.exploration.is_some() {
             self.wait_for_jobs();

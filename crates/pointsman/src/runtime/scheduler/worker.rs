@@ -11,6 +11,7 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::blockers::BLOCKED;
@@ -19,6 +20,8 @@ use super::explore::Explorer;
 use super::policy::Pace;
 use super::{Shared, Slot, context};
 use crate::park::ThreadParker;
+#[cfg(feature = "diagnostics")]
+use crate::task::clock;
 use crate::task::coop;
 use crate::task::raw::Notified;
 
@@ -29,12 +32,17 @@ pub(super) struct Worker<'a> {
     pace: Pace,
     /// When the worker last read the clock or stopped being idle.
     since: Instant,
+    /// The busy nanoseconds until the clock of dumps has to be set; 0 after a sleep.
+    #[cfg(feature = "diagnostics")]
+    pub(super) until_clock: u64,
     /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
     /// The number of tasks that have yielded in a row.
     yielded: usize,
     /// The number of tasks that were queued when the last of them yielded.
     round: usize,
+    /// The number of polls when the worker last slept.
+    pub(super) polls_at_park: usize,
     /// Whether blocking work kept the paused clock from advancing.
     pub(super) awaits_jobs: bool,
     /// Chooses the order of tasks, unless that is first in, first out.
@@ -71,9 +79,12 @@ impl<'a> Worker<'a> {
             parker,
             pace: Pace::new(),
             since: Instant::now(),
+            #[cfg(feature = "diagnostics")]
+            until_clock: 0,
             left: 0,
             yielded: 0,
             round: 0,
+            polls_at_park: slot.polls(),
             awaits_jobs: false,
             #[cfg(feature = "test-util")]
             explorer: crate::context::explores().then(Explorer::new),
@@ -86,11 +97,32 @@ impl<'a> Worker<'a> {
     /// yielded or `event_interval` polls have passed, but only if the parker was notified. The clock has no influence, so
     /// that `yield_now` returns after the same tasks however long they take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
+        if cfg!(not(feature = "diagnostics")) {
+            return self.run_until_end(&mut poll);
+        }
+        self.leave_rest();
+        let result = self.run_until_end(&mut poll);
+        // If the slot is lost, it is another thread's.
+        if context::holds(self.slot) {
+            self.slot.enter_rest();
+        }
+        result
+    }
+
+    /// Tells the watchdog and the stall watch that user code can block this slot from now on.
+    pub(super) fn leave_rest(&self) {
+        self.slot.leave_rest();
+        #[cfg(feature = "diagnostics")]
+        self.shared.arm_stall_watch();
+    }
+
+    fn run_until_end<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
             if self.left == 0 {
                 self.left = self.shared.config.event_interval;
                 self.yielded = 0;
                 if self.parker.take_notified() {
+                    self.slot.begin_block_on_poll();
                     let result = poll();
                     if result.is_some() {
                         return result;
@@ -124,6 +156,10 @@ impl<'a> Worker<'a> {
                     self.idle();
                     // `idle` has counted the busy time; none of it belongs to a poll.
                     self.since = Instant::now();
+                    #[cfg(feature = "diagnostics")]
+                    if self.until_clock == 0 {
+                        self.set_clock();
+                    }
                 }
                 Paused::Lost => return None,
             }
@@ -146,6 +182,7 @@ impl<'a> Worker<'a> {
         let has_sources = self.shared.driver.has_sources();
         let may_block = !self.shared.is_current_thread()
             && (self.shared.watchdog.has_seen_block() || self.shared.blockers.are_known());
+        let is_plain = !may_block && !self.shared.observes_polls();
         // Once per quantum the inject queue comes first, however many tasks are queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -153,7 +190,7 @@ impl<'a> Worker<'a> {
                 self.read_clock(polls);
                 return Paused::Idle;
             };
-            let again = self.poll(entry, may_block);
+            let again = self.poll(entry, is_plain);
             if !context::holds(self.slot) {
                 if let Some(again) = again.and_then(Notified::stop_running) {
                     self.shared.schedule_entry(again);
@@ -177,16 +214,24 @@ impl<'a> Worker<'a> {
     }
 
     #[inline]
-    fn poll(&mut self, entry: Notified, may_block: bool) -> Option<Notified> {
-        self.slot.count_poll();
-        match may_block {
-            false => entry.run(),
-            true => self.time_poll(entry),
+    fn poll(&mut self, entry: Notified, is_plain: bool) -> Option<Notified> {
+        self.slot.begin_poll(entry.task);
+        match is_plain {
+            true => entry.run(),
+            false => self.poll_specially(entry),
+        }
+    }
+
+    #[cold]
+    fn poll_specially(&mut self, entry: Notified) -> Option<Notified> {
+        let (shared, slot) = (self.shared, self.slot);
+        match shared.observes_polls() {
+            true => shared.observe_poll(slot, entry, |entry| self.time_poll(entry)),
+            false => self.time_poll(entry),
         }
     }
 
     /// Polls a task that may block, and learns whether it has.
-    #[cold]
     fn time_poll(&mut self, entry: Notified) -> Option<Notified> {
         let shared = self.shared;
         let kind = entry.task.kind();
@@ -197,9 +242,7 @@ impl<'a> Worker<'a> {
         if is_expected {
             shared.expect_block(self.slot);
         }
-        let began = Instant::now();
-        let again = entry.run();
-        let took = began.elapsed();
+        let (again, took) = entry.run_timed();
         if is_expected {
             shared.blockers.end();
         }
@@ -226,7 +269,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Called at the end of a quantum of `polls` polls.
+    #[inline]
     fn read_clock(&mut self, polls: u32) {
+        self.slot.end_polls();
         self.left = self.left.saturating_sub(polls);
         // No time passes in models.
         if polls == 0 || cfg!(all(test, loom)) {
@@ -237,6 +282,7 @@ impl<'a> Worker<'a> {
             self.shared.watchdog.note_block();
         }
         self.pace.update(polls, elapsed);
+        self.slot.counters.mean_poll.set(self.pace.nanoseconds());
         self.slot.set_wake_threshold(self.pace.wake_threshold());
     }
 
@@ -244,8 +290,21 @@ impl<'a> Worker<'a> {
     pub(super) fn count_busy(&mut self) -> Duration {
         let now = Instant::now();
         let elapsed = now - mem::replace(&mut self.since, now);
-        self.slot.counters.busy.add(elapsed.as_nanos() as u64);
+        let nanoseconds = elapsed.as_nanos() as u64;
+        self.slot.counters.busy.add(nanoseconds);
+        #[cfg(feature = "diagnostics")]
+        match self.until_clock.checked_sub(nanoseconds) {
+            Some(left) => self.until_clock = left,
+            None => self.set_clock(),
+        }
         elapsed
+    }
+
+    /// Sets the clock of dumps to `since`.
+    #[cfg(feature = "diagnostics")]
+    #[cold]
+    fn set_clock(&mut self) {
+        self.until_clock = clock::refresh(self.since).as_nanos() as u64;
     }
 
     pub(super) fn pop(&self) -> Option<Notified> {
@@ -265,10 +324,14 @@ impl<'a> Worker<'a> {
         let mut taken = self.shared.inject.take();
         let first = taken.next()?;
         let mut waiting = 0;
+        let before = self.slot.queue.pushed();
         for entry in taken {
             // SAFETY: this thread holds the slot, so it is the owner of the queue: see `slot`.
             waiting = unsafe { self.slot.queue.push(entry) };
         }
+        let queued = self.slot.queue.pushed().wrapping_sub(before);
+        Shared::count_moved(self.slot, queued);
+        self.slot.counters.fetched.add(queued as u64 + 1);
         if waiting > 0 {
             // Includes the first task, which delays the others.
             self.shared.notify_local(self.slot, waiting + 1);
@@ -290,6 +353,9 @@ impl Shared {
         let parker = ThreadParker::current();
         let _current = context::set_current(self);
         let held = context::hold(slot);
+        slot.set_thread(thread::current().id());
+        #[cfg(feature = "stall-backtrace")]
+        slot.set_os_thread();
         let _seeded = self.seed_worker(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
             Worker::new(self, slot, &parker).run(|| None::<()>);

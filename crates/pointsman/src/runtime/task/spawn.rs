@@ -5,6 +5,7 @@ use std::future::Future;
 use super::super::scheduler::{Shared, context};
 use crate::task::body::is_large;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::RawTask;
 
 /// Spawns a task onto the current runtime. The task runs whether its [`JoinHandle`] is awaited or not.
@@ -30,35 +31,51 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: `spawn_on` runs user code only if the runtime has shut down: it then drops the future, and does not use
-    // `shared` afterwards.
+    spawn_at(future, SpawnSite::caller())
+}
+
+#[inline]
+#[track_caller]
+pub(super) fn spawn_at<F>(future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    // SAFETY: `spawn_on` runs user code in two cases. If the runtime has shut down, it drops the future, and does not use
+    // `shared` afterwards. A spawn hook runs while `Shared::call_spawn_hook` keeps the runtime alive.
     match unsafe { context::current_shared() } {
-        Some(shared) => spawn_on(shared, future),
+        Some(shared) => spawn_on(shared, future, site),
         None => panic!("{}", context::missing()),
     }
 }
 
 #[inline]
-pub(crate) fn spawn_on<F>(shared: &Shared, future: F) -> JoinHandle<F::Output>
+pub(crate) fn spawn_on<F>(
+    shared: &Shared,
+    future: F,
+    mut site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    site.span.set_size::<F>();
     if is_large::<F>() {
-        spawn_small_on(shared, Box::pin(future))
+        spawn_small_on(shared, Box::pin(future), site)
     } else {
-        spawn_small_on(shared, future)
+        spawn_small_on(shared, future, site)
     }
 }
 
 #[inline]
-fn spawn_small_on<F>(shared: &Shared, future: F) -> JoinHandle<F::Output>
+fn spawn_small_on<F>(shared: &Shared, future: F, mut site: SpawnSite<'_>) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    let future = site.traced(future);
     // SAFETY: `Shared::spawn` calls the closure while this thread owns the arena.
-    let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false) });
+    let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false, site) });
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
     unsafe { JoinHandle::new(task) }
 }

@@ -7,6 +7,7 @@ use super::ring::Ring;
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::Ordering::Relaxed;
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 use crate::task::coop::cooperative;
 
 /// Receives a clone of each message sent after its creation. Created by [`channel`](super::channel) and
@@ -165,7 +166,9 @@ impl<T: Clone> Receiver<T> {
                     return result;
                 }
                 let (ring, next) = (&self.ring, self.next);
-                ring.waiters.wait(|wait| ring.check(next, wait)).await;
+                ring.waiters
+                    .wait(WaitKind::Receive, |wait| ring.check(next, wait))
+                    .await;
             }
         })
         .await

@@ -7,6 +7,7 @@ use super::error::SendError;
 use super::ring::Ring;
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::task::activity::WaitKind;
 
 /// Sends messages to all [`Receiver`]s. Can be cloned. Created by [`channel`](super::channel).
 ///
@@ -167,7 +168,7 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         // The last receiver is subtracted before the waiters are woken.
         let gone = |_| (self.receiver_count() == 0).then_some(());
-        self.ring.close_waiters.wait(gone).await;
+        self.ring.close_waiters.wait(WaitKind::Send, gone).await;
     }
 
     /// Returns the number of senders.

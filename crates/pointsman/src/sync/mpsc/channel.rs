@@ -17,6 +17,7 @@ use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::wait_set::WaitSet;
+use crate::task::activity::{WaitKind, note_wait};
 use crate::task::coop::poll_proceed;
 
 pub(super) struct Channel<T, L> {
@@ -51,7 +52,9 @@ impl<T, L: Limit> Channel<T, L> {
     pub(super) async fn closed(&self, is_closed: impl Fn() -> bool) {
         // The receiver closes before it takes the lock to wake waiters, so the check under the lock does not
         // miss it.
-        self.close_waiters.wait(|_| is_closed().then_some(())).await;
+        self.close_waiters
+            .wait(WaitKind::Send, |_| is_closed().then_some(()))
+            .await;
     }
 
     pub(super) fn strong_count(&self) -> usize {
@@ -281,6 +284,8 @@ impl<T, L: Limit> Consumer<T, L> {
             Poll::Ready(true)
         } else {
             self.backoff.reset();
+            let address = std::ptr::from_ref(&self.channel.queue).addr();
+            note_wait(WaitKind::Receive, address, cx.waker());
             Poll::Pending
         }
     }

@@ -3,6 +3,7 @@
 use super::error::TrySendError;
 use crate::sync::TryAcquireError;
 use crate::sync::semaphore::Permits;
+use crate::task::activity::WaitKind;
 
 pub(super) trait Limit {
     /// Whether messages may be sent after the channel was closed, with capacity reserved before.
@@ -50,7 +51,7 @@ impl Capacity {
 
     pub(super) fn new(max: usize) -> Self {
         Self {
-            permits: Permits::new(max),
+            permits: Permits::with_spans(max, WaitKind::Send),
             max,
         }
     }

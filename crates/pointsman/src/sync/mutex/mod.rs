@@ -21,6 +21,7 @@ pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 use super::guard::{HasPermits, OnePermit};
 use super::semaphore::Permits;
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 
 /// Error of [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read),
 /// [`RwLock::try_write`](super::RwLock::try_write) and their owned forms: the lock is held, or other tasks
@@ -87,9 +88,10 @@ impl<T> Mutex<T> {
     /// let mutex = Mutex::new(1);
     /// assert_eq!(*mutex.try_lock().unwrap(), 1);
     /// ```
+    #[track_caller]
     pub fn new(value: T) -> Self {
         Self {
-            permits: Permits::new(1),
+            permits: Permits::with_spans(1, WaitKind::Mutex),
             value: UnsafeCell::new(value),
         }
     }
@@ -105,7 +107,7 @@ impl<T> Mutex<T> {
     #[cfg(not(all(test, loom)))]
     pub const fn const_new(value: T) -> Self {
         Self {
-            permits: Permits::new(1),
+            permits: Permits::new(1, WaitKind::Mutex),
             value: UnsafeCell::new(value),
         }
     }
@@ -139,7 +141,13 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[inline]
     pub async fn lock(&self) -> MutexGuard<'_, T> {
-        self.acquire().await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Mutex::lock",
+            "poll",
+            self.acquire()
+        )
+        .await;
         self.guard()
     }
 
@@ -193,7 +201,13 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        self.acquire().await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Mutex::lock_owned",
+            "poll",
+            self.acquire()
+        )
+        .await;
         self.owned_guard()
     }
 
@@ -259,17 +273,22 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn guard(&self) -> MutexGuard<'_, T> {
-        MutexGuard {
+        let guard = MutexGuard {
             permit: OnePermit(self),
             _value: PhantomData,
-        }
+        };
+        self.permits.spans.one_acquired();
+        guard
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        OwnedMutexGuard {
+        self.permits.holder.may_move(1);
+        let guard = OwnedMutexGuard {
             permit: OnePermit(self),
             _value: PhantomData,
-        }
+        };
+        guard.permit.0.permits.spans.one_acquired();
+        guard
     }
 }
 

@@ -34,6 +34,7 @@ use crate::loom::lock;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::{Mutex, MutexGuard};
+use crate::task::activity::WaitKind;
 use crate::wake_batch::WakeBatch;
 
 /// A permit is stored: the next `notified` is ready at once.
@@ -110,6 +111,8 @@ struct Waiters {
 pub struct Notify {
     waiters: Mutex<Waiters>,
     word: AtomicUsize,
+    /// What its waiters wait for, in a dump.
+    kind: WaitKind,
 }
 
 impl UnwindSafe for Notify {}
@@ -123,13 +126,14 @@ impl Default for Notify {
 
 impl Notify {
     const_unless_loom! {
-        const fn create() -> Self {
+        pub(crate) const fn of_kind(kind: WaitKind) -> Self {
             Self {
                 waiters: Mutex::new(Waiters {
                     waiting: List::new(),
                     waking: List::new(),
                 }),
                 word: AtomicUsize::new(0),
+                kind,
             }
         }
     }
@@ -145,7 +149,7 @@ impl Notify {
     /// assert!(notify.notified().now_or_never().is_some());
     /// ```
     pub fn new() -> Self {
-        Self::create()
+        Self::of_kind(WaitKind::Notify)
     }
 
     /// Like [`new`](Self::new), in a constant.
@@ -160,7 +164,7 @@ impl Notify {
     /// ```
     #[cfg(not(all(test, loom)))]
     pub const fn const_new() -> Self {
-        Self::create()
+        Self::of_kind(WaitKind::Notify)
     }
 
     /// Waits for a notification.

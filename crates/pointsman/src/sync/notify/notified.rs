@@ -14,6 +14,7 @@ use super::waiter::{Notice, Waiter};
 use super::{HAS_WAITERS, Notify, PERMIT, calls};
 use crate::loom::lock;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::task::activity::note_wait;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitState {
@@ -49,15 +50,19 @@ impl<N: Deref<Target = Notify>> NotifiedInner<N> {
     /// # Safety
     /// `self` is pinned.
     #[inline]
-    unsafe fn poll(&mut self, cx: Option<&mut Context<'_>>) -> Poll<()> {
+    unsafe fn poll(&mut self, mut cx: Option<&mut Context<'_>>) -> Poll<()> {
         let received = match self.state {
             // SAFETY: the caller promises that `self` is pinned.
-            WaitState::Unpolled => self.take_first() || unsafe { self.join(cx) },
-            WaitState::Waiting => self.waiter.notice().is_some() || self.wait_on(cx),
+            WaitState::Unpolled => self.take_first() || unsafe { self.join(cx.as_deref_mut()) },
+            WaitState::Waiting => self.waiter.notice().is_some() || self.wait_on(cx.as_deref_mut()),
             WaitState::Done => true,
         };
         if !received {
             self.state = WaitState::Waiting;
+            if let Some(cx) = cx {
+                let address = std::ptr::from_ref(&*self.notify).addr();
+                note_wait(self.notify.kind, address, cx.waker());
+            }
             return Poll::Pending;
         }
         self.state = WaitState::Done;

@@ -19,6 +19,7 @@ use super::TryAcquireError;
 use super::guard::OnePermit;
 use super::semaphore::Permits;
 use crate::loom::cell::UnsafeCell;
+use crate::task::activity::WaitKind;
 
 /// A cell that is written once, with a value or the output of a future.
 ///
@@ -48,7 +49,7 @@ impl<T> OnceCell<T> {
     const_unless_loom! {
         const fn empty() -> Self {
             Self {
-                permits: Permits::new(1),
+                permits: Permits::new(1, WaitKind::OnceCell),
                 value: UnsafeCell::new(MaybeUninit::uninit()),
             }
         }
@@ -57,7 +58,7 @@ impl<T> OnceCell<T> {
     const_unless_loom! {
         const fn written(value: T) -> Self {
             Self {
-                permits: Permits::closed(),
+                permits: Permits::closed(WaitKind::OnceCell),
                 value: UnsafeCell::new(MaybeUninit::new(value)),
             }
         }
@@ -289,7 +290,7 @@ impl<T> OnceCell<T> {
         if !self.permits.is_closed_mut() {
             return None;
         }
-        self.permits = Permits::new(1);
+        self.permits = Permits::new(1, WaitKind::OnceCell);
         // SAFETY: the permits were closed, so the value was written. They are open now, so it is not read
         // again.
         Some(

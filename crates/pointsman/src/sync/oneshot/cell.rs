@@ -24,6 +24,7 @@ use std::task::{Context, Poll, Waker};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use crate::task::activity::{WaitKind, note_wait};
 
 /// The sender sent its value or was dropped.
 const SENT: usize = 1;
@@ -263,7 +264,7 @@ impl<T> Half<T> {
                 is_same(unsafe { (*place).as_ref() }, cx.waker())
             });
             if same {
-                return Poll::Pending;
+                return self.closed_is_pending(cx);
             }
             // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
             state = cell.state.fetch_and(!SENDER_WAITS, Acquire);
@@ -281,9 +282,19 @@ impl<T> Half<T> {
             (state & CLOSED == 0).then_some(state | SENDER_WAITS)
         });
         match waits {
-            Ok(_) => Poll::Pending,
+            Ok(_) => self.closed_is_pending(cx),
             Err(_) => Poll::Ready(()),
         }
+    }
+
+    fn closed_is_pending(&self, cx: &Context<'_>) -> Poll<()> {
+        note_wait(WaitKind::Send, self.0.addr().get(), cx.waker());
+        Poll::Pending
+    }
+
+    /// Called when the receiver returns `Pending`.
+    pub(super) fn note_recv(&self, cx: &Context<'_>) {
+        note_wait(WaitKind::Receive, self.0.addr().get(), cx.waker());
     }
 }
 

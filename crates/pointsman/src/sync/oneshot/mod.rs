@@ -26,7 +26,9 @@ use std::task::{Context, Poll, ready};
 
 use self::cell::{Half, RecvOutcome};
 use self::error::{RecvError, TryRecvError};
+use super::spans::{ReceiverSpans, SenderSpan};
 use crate::park::block_outside;
+use crate::spans::poll_op;
 use crate::task::coop::poll_proceed;
 
 /// Creates a oneshot channel.
@@ -38,12 +40,16 @@ use crate::task::coop::poll_proceed;
 /// assert_eq!(rx.await, Ok("done"));
 /// # });
 /// ```
+#[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let (span, spans) = SenderSpan::pair();
     let (sender, receiver) = Half::pair();
+    let sender = Sender { half: sender, span };
     let receiver = Receiver {
         half: Some(receiver),
+        spans,
     };
-    (Sender { half: sender }, receiver)
+    (sender, receiver)
 }
 
 /// Sends a value to the associated [`Receiver`]. Created by [`channel`].
@@ -57,6 +63,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 pub struct Sender<T> {
     half: Half<T>,
+    span: SenderSpan,
 }
 
 impl<T> Sender<T> {
@@ -73,8 +80,13 @@ impl<T> Sender<T> {
     /// ```
     pub fn send(self, value: T) -> Result<(), T> {
         let this = ManuallyDrop::new(self);
+        // SAFETY: `ManuallyDrop` keeps the sender from dropping the span, so it is moved out exactly once.
+        let span = unsafe { std::ptr::read(&this.span) };
         match this.half.complete(Some(value)) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                span.sent();
+                Ok(())
+            }
             Err(Some(value)) => Err(value),
             Err(None) => unreachable!("complete returns the value that it was given"),
         }
@@ -95,7 +107,10 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn closed(&mut self) {
-        poll_fn(|cx| self.poll_closed(cx)).await;
+        #[cfg(feature = "tracing")]
+        let span = self.span.span();
+        let closed = poll_fn(|cx| self.poll_closed(cx));
+        traced_op!(&span, "Sender::closed", "poll_closed", closed).await;
     }
 
     /// Returns whether the receiver was dropped or closed.
@@ -133,6 +148,7 @@ impl<T> Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         let _ = self.half.complete(None);
+        self.span.dropped();
     }
 }
 
@@ -164,6 +180,7 @@ impl<T> fmt::Debug for Sender<T> {
 pub struct Receiver<T> {
     /// `None` once the receiver was ready.
     half: Option<Half<T>>,
+    spans: ReceiverSpans,
 }
 
 impl<T> Receiver<T> {
@@ -177,6 +194,7 @@ impl<T> Receiver<T> {
     pub fn close(&mut self) {
         if let Some(half) = &self.half {
             half.close();
+            self.spans.dropped();
         }
     }
 
@@ -231,7 +249,10 @@ impl<T> Receiver<T> {
             RecvOutcome::Value(value) => Ok(value),
             RecvOutcome::Closed => Err(TryRecvError::Closed),
         };
-        self.release();
+        release(&mut self.half);
+        if result.is_ok() {
+            self.spans.received();
+        }
         result
     }
 
@@ -253,30 +274,43 @@ impl<T> Receiver<T> {
     pub fn blocking_recv(self) -> Result<T, RecvError> {
         block_outside(self)
     }
-
-    fn release(&mut self) {
-        if let Some(half) = self.half.take() {
-            half.release();
-        }
-    }
 }
 
 impl<T> Future for Receiver<T> {
     type Output = Result<T, RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(half) = &self.half else {
+        let this = &mut *self;
+        let _entered = this.spans.enter();
+        let Some(half) = &this.half else {
             panic!("called after complete")
         };
-        let proceed = ready!(poll_proceed(cx));
-        let result = match half.poll_recv(cx) {
-            RecvOutcome::Empty => return Poll::Pending,
-            RecvOutcome::Value(value) => Ok(value),
-            RecvOutcome::Closed => Err(RecvError(())),
-        };
-        proceed.made_progress();
-        self.release();
-        Poll::Ready(result)
+        let polled = poll_op("poll_recv", poll_half(half, cx));
+        if polled.is_ready() {
+            release(&mut this.half);
+        }
+        polled
+    }
+}
+
+fn poll_half<T>(half: &Half<T>, cx: &mut Context<'_>) -> Poll<Result<T, RecvError>> {
+    let proceed = ready!(poll_proceed(cx));
+    let result = match half.poll_recv(cx) {
+        RecvOutcome::Empty => {
+            half.note_recv(cx);
+            return Poll::Pending;
+        }
+        RecvOutcome::Value(value) => Ok(value),
+        RecvOutcome::Closed => Err(RecvError(())),
+    };
+    proceed.made_progress();
+    Poll::Ready(result)
+}
+
+/// Gives up the receiver's half, if it has one.
+fn release<T>(half: &mut Option<Half<T>>) {
+    if let Some(half) = half.take() {
+        half.release();
     }
 }
 
@@ -286,8 +320,9 @@ impl<T> Drop for Receiver<T> {
             half.close();
             // Drops the value now, and not when a sender that is about to finish frees the cell.
             let value = half.take_value();
-            self.release();
+            release(&mut self.half);
             drop(value);
+            self.spans.dropped();
         }
     }
 }

@@ -27,6 +27,7 @@ use super::TryLockError;
 use super::guard::{AllPermits, ExclusivePointer, HasPermits, OnePermit, SharedPointer};
 use super::semaphore::Permits;
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 
 /// The default and maximum number of readers. Equals [`Permits::MAXIMUM`] on 32-bit targets.
 const MAX_READERS: u32 = u32::MAX >> 3;
@@ -76,9 +77,18 @@ impl<T> RwLock<T> {
         const fn with_permits(value: T, max_readers: u32) -> Self {
             Self {
                 max_readers,
-                permits: Permits::new(max_readers as usize),
+                permits: Permits::new(max_readers as usize, WaitKind::RwLock),
                 value: UnsafeCell::new(value),
             }
+        }
+    }
+
+    #[track_caller]
+    fn with_spans(value: T, max_readers: u32) -> Self {
+        Self {
+            max_readers,
+            permits: Permits::with_spans(max_readers as usize, WaitKind::RwLock),
+            value: UnsafeCell::new(value),
         }
     }
 
@@ -89,8 +99,9 @@ impl<T> RwLock<T> {
     /// let lock = RwLock::new(1);
     /// assert_eq!(*lock.try_read().unwrap(), 1);
     /// ```
+    #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::with_permits(value, MAX_READERS)
+        Self::with_spans(value, MAX_READERS)
     }
 
     /// Creates an unlocked lock for at most `max_reads` readers at a time. Further readers wait.
@@ -112,7 +123,7 @@ impl<T> RwLock<T> {
             max_reads <= MAX_READERS,
             "a RwLock may not be created with more than {MAX_READERS} readers"
         );
-        Self::with_permits(value, max_reads)
+        Self::with_spans(value, max_reads)
     }
 
     /// Like [`new`](Self::new), in a constant.
@@ -179,7 +190,13 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.acquire(1).await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "RwLock::read",
+            "poll",
+            self.acquire(1)
+        )
+        .await;
         self.read_guard()
     }
 
@@ -234,7 +251,14 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.acquire(self.max_readers).await;
+        let count = self.max_readers;
+        traced_op!(
+            self.permits.spans.lock(),
+            "RwLock::write",
+            "poll",
+            self.acquire(count)
+        )
+        .await;
         self.write_guard()
     }
 
@@ -321,23 +345,27 @@ impl<T: ?Sized> RwLock<T> {
 
     #[inline]
     fn read_guard(&self) -> RwLockReadGuard<'_, T> {
-        RwLockReadGuard {
+        let guard = RwLockReadGuard {
             permit: OnePermit(&self.permits),
             data: self.shared(),
             _lock: PhantomData,
-        }
+        };
+        self.permits.spans.one_acquired();
+        guard
     }
 
     #[inline]
     fn write_guard(&self) -> RwLockWriteGuard<'_, T> {
-        RwLockWriteGuard {
+        let guard = RwLockWriteGuard {
             permits: AllPermits {
                 owner: &self.permits,
                 count: self.max_readers,
             },
             data: self.exclusive(),
             _lock: PhantomData,
-        }
+        };
+        self.permits.spans.all_acquired();
+        guard
     }
 }
 

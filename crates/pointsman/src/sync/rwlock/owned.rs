@@ -22,7 +22,13 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        self.acquire(1).await;
+        traced_op!(
+            self.permits.spans.lock(),
+            "RwLock::read_owned",
+            "poll",
+            self.acquire(1)
+        )
+        .await;
         self.owned_read_guard()
     }
 
@@ -61,7 +67,14 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        self.acquire(self.max_readers).await;
+        let count = self.max_readers;
+        traced_op!(
+            self.permits.spans.lock(),
+            "RwLock::write_owned",
+            "poll",
+            self.acquire(count)
+        )
+        .await;
         self.owned_write_guard()
     }
 
@@ -86,19 +99,24 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn owned_read_guard(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        OwnedRwLockReadGuard {
+        let guard = OwnedRwLockReadGuard {
             data: self.shared(),
             permit: OnePermit(self),
-        }
+        };
+        guard.permit.0.permits.spans.one_acquired();
+        guard
     }
 
     fn owned_write_guard(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        OwnedRwLockWriteGuard {
+        self.permits.holder.may_move(self.max_readers as usize);
+        let guard = OwnedRwLockWriteGuard {
             data: self.exclusive(),
             permits: AllPermits {
                 count: self.max_readers,
                 owner: self,
             },
-        }
+        };
+        guard.permits.owner.permits.spans.all_acquired();
+        guard
     }
 }

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::super::spans::AcquireSpans;
 use super::error::{AcquireError, TryAcquireError};
 use super::permits::Permits;
 use crate::list::{Links, Node};
@@ -26,6 +27,9 @@ pub(super) struct Waiter {
     pub(super) waker: UnsafeCell<Option<Waker>>,
     /// The number of permits still to be assigned.
     pub(super) missing: AtomicUsize,
+    /// The number of permits that the request is for.
+    pub(super) count: usize,
+    pub(super) spans: AcquireSpans,
 }
 
 impl fmt::Debug for Waiter {
@@ -73,7 +77,6 @@ enum AcquireState {
 #[derive(Debug)]
 pub(in crate::sync) struct Acquire<'a> {
     permits: &'a Permits,
-    count: usize,
     state: AcquireState,
     waiter: Waiter,
 }
@@ -83,14 +86,65 @@ impl<'a> Acquire<'a> {
     pub(super) fn new(permits: &'a Permits, count: usize) -> Self {
         Self {
             permits,
-            count,
             state: AcquireState::Unpolled,
             waiter: Waiter {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
                 missing: AtomicUsize::new(0),
+                count,
+                spans: AcquireSpans::new(&permits.spans, count),
             },
         }
+    }
+
+    /// Acquires the permits, or waits for them. Called with the future pinned.
+    #[inline]
+    fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+        let permits = self.permits;
+        if self.state == AcquireState::Unpolled {
+            match permits.try_acquire(self.waiter.count) {
+                Ok(()) => {
+                    self.state = AcquireState::Acquired;
+                    self.waiter.spans.acquired(self.waiter.count);
+                }
+                Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
+                Err(TryAcquireError::NoPermits) => {
+                    let waiter = NonNull::from(&mut self.waiter);
+                    // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
+                    let enqueued =
+                        unsafe { permits.acquire_or_enqueue(waiter, cx.waker().clone()) };
+                    if enqueued.is_pending() {
+                        self.state = AcquireState::Waiting;
+                        self.waiter.spans.enqueued();
+                    }
+                    ready!(enqueued)?;
+                    self.state = AcquireState::Acquired;
+                    self.waiter.spans.acquired(self.waiter.count);
+                }
+            }
+        } else {
+            if permits.is_closed() {
+                return Poll::Ready(Err(AcquireError(())));
+            }
+            if self.state == AcquireState::Waiting {
+                // SAFETY: the node is a field of a pinned future.
+                let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+                if !waiter.has_all() && permits.register_waker(waiter, cx) {
+                    return Poll::Pending;
+                }
+                if permits.is_closed() {
+                    return Poll::Ready(Err(AcquireError(())));
+                }
+                permits.holder.claimed(self.waiter.count);
+                permits.holder.waiter_left();
+                self.state = AcquireState::Acquired;
+            }
+        }
+        // Comes last, so that a task with a spent budget keeps its place in the queue.
+        ready!(poll_proceed(cx)).made_progress();
+        self.waiter.spans.returns();
+        self.state = AcquireState::Done;
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -101,44 +155,14 @@ impl Future for Acquire<'_> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of the future, so the node stays where it is.
         let this = unsafe { self.get_unchecked_mut() };
-        let permits = this.permits;
-        if this.state == AcquireState::Unpolled {
-            match permits.try_acquire(this.count) {
-                Ok(()) => this.state = AcquireState::Acquired,
-                Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
-                Err(TryAcquireError::NoPermits) => {
-                    let waiter = NonNull::from(&mut this.waiter);
-                    // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
-                    let enqueued = unsafe {
-                        permits.acquire_or_enqueue(waiter, this.count, cx.waker().clone())
-                    };
-                    if enqueued.is_pending() {
-                        this.state = AcquireState::Waiting;
-                    }
-                    ready!(enqueued)?;
-                    this.state = AcquireState::Acquired;
-                }
-            }
-        } else {
-            if permits.is_closed() {
-                return Poll::Ready(Err(AcquireError(())));
-            }
-            if this.state == AcquireState::Waiting {
-                // SAFETY: the node is a field of a pinned future.
-                let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
-                if !waiter.has_all() && permits.register_waker(waiter, cx) {
-                    return Poll::Pending;
-                }
-                if permits.is_closed() {
-                    return Poll::Ready(Err(AcquireError(())));
-                }
-                this.state = AcquireState::Acquired;
-            }
+        // Clones, so that the future can be borrowed exclusively.
+        let spans = this.waiter.spans.clone();
+        let _entered = spans.enter();
+        let polled = this.poll_permits(cx);
+        if polled.is_pending() {
+            this.waiter.spans.is_pending();
         }
-        // Comes last, so that a task with a spent budget keeps its place in the queue.
-        ready!(poll_proceed(cx)).made_progress();
-        this.state = AcquireState::Done;
-        Poll::Ready(Ok(()))
+        polled
     }
 }
 
@@ -147,11 +171,11 @@ impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         match self.state {
             AcquireState::Unpolled | AcquireState::Done => {}
-            AcquireState::Acquired => self.permits.release(self.count),
+            AcquireState::Acquired => self.permits.release(self.waiter.count),
             AcquireState::Waiting => {
                 let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: `poll` put the node in this queue for `count` permits.
-                unsafe { self.permits.cancel(waiter, self.count) };
+                // SAFETY: `poll` put the node in this queue.
+                unsafe { self.permits.cancel(waiter) };
             }
         }
     }

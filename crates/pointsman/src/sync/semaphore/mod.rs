@@ -19,6 +19,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub(super) use permits::Permits;
 
 use crate::park::block_outside;
+use crate::task::activity::WaitKind;
 
 /// A counting semaphore for tasks.
 ///
@@ -82,7 +83,7 @@ impl Semaphore {
             Self::MAX_PERMITS
         );
         Self {
-            permits: Permits::new(permits),
+            permits: Permits::with_spans(permits, WaitKind::Semaphore),
         }
     }
 
@@ -100,7 +101,7 @@ impl Semaphore {
     #[cfg(not(all(test, loom)))]
     pub const fn const_new(permits: usize) -> Self {
         Self {
-            permits: Permits::new(permits),
+            permits: Permits::new(permits, WaitKind::Semaphore),
         }
     }
 
@@ -135,6 +136,7 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
+        self.permits.holder.forget_number();
         self.permits.release(n);
     }
 
@@ -147,6 +149,7 @@ impl Semaphore {
     /// assert_eq!(semaphore.forget_permits(2), 1);
     /// ```
     pub fn forget_permits(&self, n: usize) -> usize {
+        self.permits.holder.forget_number();
         self.permits.forget(n)
     }
 
@@ -170,7 +173,14 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(1).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire",
+            "poll",
+            self.permits.acquire(1),
+            true
+        )
+        .await?;
         Ok(self.permit(1))
     }
 
@@ -195,7 +205,14 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(n as usize).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire_many",
+            "poll",
+            self.permits.acquire(n as usize),
+            true
+        )
+        .await?;
         Ok(self.permit(n as usize))
     }
 

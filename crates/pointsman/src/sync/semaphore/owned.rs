@@ -25,7 +25,14 @@ impl Semaphore {
     /// # });
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(1).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire_owned",
+            "poll",
+            self.permits.acquire(1),
+            true
+        )
+        .await?;
         Ok(self.owned_permit(1))
     }
 
@@ -52,7 +59,14 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(n as usize).await?;
+        traced_op!(
+            self.permits.spans.lock(),
+            "Semaphore::acquire_many_owned",
+            "poll",
+            self.permits.acquire(n as usize),
+            true
+        )
+        .await?;
         Ok(self.owned_permit(n as usize))
     }
 
@@ -144,6 +158,7 @@ impl Semaphore {
     }
 
     fn owned_permit(self: Arc<Self>, permits: usize) -> OwnedSemaphorePermit {
+        self.permits.holder.may_move(permits);
         OwnedSemaphorePermit {
             semaphore: self,
             permits,

@@ -19,6 +19,7 @@ macro_rules! permit_methods {
         /// ```
         pub fn forget(mut self) {
             self.permits = 0;
+            self.semaphore.permits.holder.forget_number();
         }
 
         /// Merges the permits of `other` into this one.

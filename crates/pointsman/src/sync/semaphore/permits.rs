@@ -19,6 +19,8 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
+use super::super::holders::HolderRecord;
+use super::super::spans::PermitsSpans;
 use super::acquire::{Acquire, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
@@ -26,6 +28,7 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release};
+use crate::task::activity::WaitKind;
 use crate::wake_batch::WakeBatch;
 
 /// No more permits are granted.
@@ -39,6 +42,8 @@ const PERMIT: usize = 4;
 pub(in crate::sync) struct Permits {
     word: AtomicUsize,
     queue: Mutex<List<Waiter>>,
+    pub(in crate::sync) holder: HolderRecord,
+    pub(in crate::sync) spans: PermitsSpans,
 }
 
 impl Permits {
@@ -46,7 +51,7 @@ impl Permits {
 
     const_unless_loom! {
         #[track_caller]
-        pub(in crate::sync) const fn new(count: usize) -> Self {
+        pub(in crate::sync) const fn new(count: usize, kind: WaitKind) -> Self {
             assert!(
                 count <= Self::MAXIMUM,
                 "a semaphore may not have more than MAX_PERMITS permits"
@@ -54,16 +59,29 @@ impl Permits {
             Self {
                 word: AtomicUsize::new(count * PERMIT),
                 queue: Mutex::new(List::new()),
+                holder: HolderRecord::new(kind, count),
+                spans: PermitsSpans::none(kind),
             }
         }
     }
 
     const_unless_loom! {
-        pub(in crate::sync) const fn closed() -> Self {
+        pub(in crate::sync) const fn closed(kind: WaitKind) -> Self {
             Self {
                 word: AtomicUsize::new(CLOSED),
                 queue: Mutex::new(List::new()),
+                holder: HolderRecord::new(kind, 0),
+                spans: PermitsSpans::none(kind),
             }
+        }
+    }
+
+    /// Creates permits with spans, which constants cannot have.
+    #[track_caller]
+    pub(in crate::sync) fn with_spans(count: usize, kind: WaitKind) -> Self {
+        Self {
+            spans: PermitsSpans::new(count, kind),
+            ..Self::new(count, kind)
         }
     }
 
@@ -107,7 +125,10 @@ impl Permits {
                 AcquireOrder,
                 AcquireOrder,
             ) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    self.holder.acquired(count);
+                    return Ok(());
+                }
                 Err(now) => word = now,
             }
         }
@@ -133,6 +154,7 @@ impl Permits {
             "cannot add more than MAX_PERMITS permits ({})",
             Self::MAXIMUM
         );
+        self.holder.released(count);
         // ORDERING: Release pairs with the Acquire of `try_acquire`, `acquire_or_enqueue`, `forget` and
         // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
@@ -145,6 +167,8 @@ impl Permits {
         }
         if before & HAS_WAITERS != 0 {
             self.assign_permits();
+        } else {
+            self.spans.added(count);
         }
     }
 
@@ -185,20 +209,28 @@ impl Permits {
             // thread that assigns the rest.
             self.word.fetch_sub(given * PERMIT, AcquireOrder);
             waiter.missing.store(missing - given, Relaxed);
+            waiter.spans.assigned(given);
             return false;
         }
         queue.pop_front();
         let flag = if queue.is_empty() { HAS_WAITERS } else { 0 };
         // ORDERING: Acquire pairs with the Release of `release`. The store below passes the order on to the
         // waiter.
-        self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
+        let word = self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
         // SAFETY: the queue's lock is held, which guards the waker.
-        if let Some(waker) = waiter.waker.with_mut(|waker| unsafe { (*waker).take() }) {
+        let waker = waiter.waker.with_mut(|waker| unsafe { (*waker).take() });
+        self.holder.granted(waiter.count, waker.as_ref());
+        if let Some(waker) = waker {
             batch.push(waker);
         }
+        let spans = waiter.spans.clone();
         // ORDERING: Release pairs with the Acquire of `Waiter::has_all`. The waiter may be dropped from here
         // on.
         waiter.missing.store(0, Release);
+        spans.assigned(given);
+        if flag != 0 {
+            self.spans.added(word / PERMIT - given);
+        }
         true
     }
 
@@ -262,12 +294,12 @@ impl Permits {
     pub(super) unsafe fn acquire_or_enqueue(
         &self,
         waiter: NonNull<Waiter>,
-        count: usize,
         waker: Waker,
     ) -> Poll<Result<(), AcquireError>> {
         // SAFETY: the caller passes a live node. Its fields are atomics and cells, so a shared reference is
         // sound.
         let fields = unsafe { waiter.as_ref() };
+        let count = fields.count;
         let mut queue = lock(&self.queue);
         // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
         let mut word = self.word.load(AcquireOrder);
@@ -290,14 +322,19 @@ impl Permits {
                 .word
                 .compare_exchange_weak(word, next, AcquireOrder, AcquireOrder)
             {
-                Ok(_) if missing == 0 => return Poll::Ready(Ok(())),
+                Ok(_) if missing == 0 => {
+                    self.holder.acquired(count);
+                    return Poll::Ready(Ok(()));
+                }
                 Ok(_) => {
                     fields.missing.store(missing, Relaxed);
+                    fields.spans.set_taken(count - missing);
                     break;
                 }
                 Err(now) => word = now,
             }
         }
+        self.holder.waiter_came(&waker);
         // SAFETY: the queue's lock is held, which guards the waker.
         let old = fields
             .waker
@@ -329,6 +366,7 @@ impl Permits {
             });
             drop(queue);
             if old.is_some() {
+                self.holder.still_waits(cx.waker());
                 return true;
             }
             // Cloning a custom waker runs foreign code, so it happens without the lock.
@@ -339,20 +377,25 @@ impl Permits {
     /// Takes a waiter out of the queue and releases the permits that it was assigned.
     ///
     /// # Safety
-    /// The waiter is live and was put in this queue for `count` permits.
+    /// The waiter is live and was put in this queue.
     #[cold]
-    pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>, count: usize) {
+    pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>) {
         // SAFETY: the caller passes a live node.
         let fields = unsafe { waiter.as_ref() };
+        self.holder.waiter_left();
         if !fields.has_all() {
             let mut queue = lock(&self.queue);
             // SAFETY: the node was put in this queue, so it is in this one or, after `close`, in none.
             if unsafe { queue.remove(waiter) } && queue.is_empty() {
                 // No change if the semaphore is closed, as the flag is clear then.
-                self.word.fetch_and(!HAS_WAITERS, Relaxed);
+                let word = self.word.fetch_and(!HAS_WAITERS, Relaxed);
+                drop(queue);
+                if word & HAS_WAITERS != 0 {
+                    self.spans.added(word / PERMIT);
+                }
             }
         }
-        self.release(count - fields.missing.load(Relaxed));
+        self.release(fields.count - fields.missing.load(Relaxed));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::loom::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::sync::wait_set::WaitSet;
+use crate::task::activity::WaitKind;
 
 /// Receivers wait for a change.
 const HAS_WAITERS: usize = 1;
@@ -141,7 +142,9 @@ impl<T> Channel<T> {
 
     /// Waits for a version other than `seen`, and updates it.
     pub(super) async fn changed(&self, seen: &mut Version) -> Result<(), RecvError> {
-        self.waiters.wait(|wait| self.check(seen, wait)).await
+        self.waiters
+            .wait(WaitKind::Receive, |wait| self.check(seen, wait))
+            .await
     }
 
     pub(super) fn receivers(&self) -> usize {

@@ -8,6 +8,7 @@ use super::error::SendError;
 use super::receiver::{Receiver, Ref};
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::task::activity::WaitKind;
 use crate::task::coop::cooperative;
 
 /// Changes the value of a watch channel. Can be cloned. Created by [`channel`](super::channel).
@@ -160,7 +161,7 @@ impl<T> Sender<T> {
     pub async fn closed(&self) {
         // The last receiver is subtracted before the waiters are woken.
         let gone = |_| self.is_closed().then_some(());
-        cooperative(self.channel.close_waiters.wait(gone)).await;
+        cooperative(self.channel.close_waiters.wait(WaitKind::Send, gone)).await;
     }
 
     /// Returns a new receiver. The current value counts as seen by it.

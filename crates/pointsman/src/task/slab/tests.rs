@@ -48,9 +48,9 @@ fn slots_have_the_size_and_alignment_of_their_tasks() {
     let smallest = size_of::<Header>();
     let sizes = [
         smallest,
-        2 * STEP - 1,
-        2 * STEP,
-        2 * STEP + 1,
+        smallest + STEP - 1,
+        smallest + STEP,
+        smallest + STEP + 1,
         LARGEST_SLOT - 1,
         LARGEST_SLOT,
         LARGEST_SLOT + 1,
@@ -143,7 +143,7 @@ fn a_chunk_is_freed_with_its_last_slot() {
     // The limit is reached: no further chunk is retained.
     bench.slab.retained = MAX_RETAINED;
     // SAFETY: `init_slot` set the chunk of each slot that was taken.
-    let chunk_of = |slot: &NonNull<Header>| unsafe { slot.as_ref() }.chunk;
+    let chunk_of = |slot: &NonNull<Header>| unsafe { Header::chunk(*slot) };
     let full = chunk_of(&slots[0]);
     let last = slots.iter().rposition(|slot| chunk_of(slot) == full);
     let last = slots.remove(last.unwrap());

@@ -11,6 +11,8 @@ mod idle;
 mod inject;
 mod queue;
 mod runtime;
+#[cfg(feature = "diagnostics")]
+mod slot;
 mod watchdog;
 
 use std::future::Future;

@@ -5,6 +5,7 @@
 //!
 //! Cost: one allocation per task, for its waker.
 
+mod builder;
 mod spawn;
 
 use std::collections::VecDeque;
@@ -13,6 +14,8 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+
+pub use builder::Builder;
 
 use crate::loom::lock;
 use crate::loom::sync::Mutex;

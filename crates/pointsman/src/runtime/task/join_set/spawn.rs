@@ -158,6 +158,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
         let mut set = Self::new();
         set.extend(futures);
@@ -174,6 +175,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    #[track_caller]
     fn extend<I: IntoIterator<Item = F>>(&mut self, futures: I) {
         for future in futures {
             self.spawn(future);

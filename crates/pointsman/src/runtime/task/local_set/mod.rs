@@ -6,6 +6,9 @@
 //!   arena. Other threads pass woken tasks to it through `remote`.
 //! - While tasks of a set are ready, the set is being polled or its waker has been woken.
 
+pub(in crate::runtime) mod list;
+#[cfg(all(test, loom, feature = "diagnostics"))]
+mod loom_tests;
 pub(crate) mod shared;
 
 use std::fmt;
@@ -20,15 +23,19 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use self::list::Listing;
 use self::shared::{
     CurrentSetGuard, LocalEnterGuard, LocalShared, spawn_in, without_block_in_place,
 };
+use super::super::hooks::UnhandledPanic;
 use super::super::id::Id;
 use super::super::runtime::Runtime;
+use super::super::scheduler::{Shared, Slot};
 use crate::loom::lock;
 use crate::task::arena::Arena;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::Notified;
 
 /// The number of task polls after which a set yields. In a [`LocalRuntime`](crate::runtime::LocalRuntime) it is the
@@ -77,14 +84,23 @@ impl LocalSet {
     /// # }
     /// ```
     pub fn new() -> Self {
-        Self::with_max_polls(MAX_POLLS)
+        Self::build(None)
     }
 
-    /// Creates a set that yields after this many task polls.
-    pub(in crate::runtime) fn with_max_polls(max_polls: u32) -> Self {
-        let shared = Arc::new(LocalShared::new());
+    /// Creates the set of a [`LocalRuntime`](crate::runtime::LocalRuntime). Its tasks count as tasks of the runtime.
+    pub(in crate::runtime) fn of(runtime: &Arc<Shared>) -> Self {
+        Self::build(Some(Arc::clone(runtime)))
+    }
+
+    fn build(runtime: Option<Arc<Shared>>) -> Self {
+        let max_polls = match &runtime {
+            Some(runtime) => runtime.config.event_interval,
+            None => MAX_POLLS,
+        };
+        let shared = Arc::new(LocalShared::new(runtime));
         let arena = Arena::new(Arc::clone(&shared));
         shared.own.arena.set(Some(arena));
+        Listing::insert(&shared, arena);
         Self {
             shared,
             arena,
@@ -128,7 +144,15 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        spawn_in(&self.shared, future)
+        self.spawn_at(future, SpawnSite::caller())
+    }
+
+    pub(super) fn spawn_at<F>(&self, future: F, site: SpawnSite<'_>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        spawn_in(&self.shared, future, site)
     }
 
     /// Runs a future to completion on the runtime, and the tasks of the set meanwhile.
@@ -172,12 +196,35 @@ impl LocalSet {
     }
 
     /// Runs at most `max_polls` tasks. Returns whether tasks may be left.
+    ///
+    /// # Panics
+    /// If the panic of a task has ended the set.
     fn run(&self) -> bool {
+        let has_more = match self.shared.observer() {
+            None => self.run_by(Notified::run),
+            Some((runtime, slot)) => self.run_counted(runtime, slot),
+        };
+        self.shared.listing.end_polls();
+        self.shared.own.fail_if_panicked();
+        has_more
+    }
+
+    /// Not inlined, so that the other path is compiled as if it were the only one.
+    #[inline(never)]
+    fn run_counted(&self, runtime: &Shared, slot: &Slot) -> bool {
+        self.run_by(|entry| runtime.poll_local(slot, entry))
+    }
+
+    #[inline(always)]
+    fn run_by(&self, poll: impl Fn(Notified) -> Option<Notified>) -> bool {
         let own = &self.shared.own;
-        for turn in 0..self.max_polls {
+        let mut until_fetch = REMOTE_INTERVAL;
+        for _ in 0..self.max_polls {
             let mut entry = None;
-            if turn % REMOTE_INTERVAL != REMOTE_INTERVAL - 1 {
-                entry = own.next();
+            until_fetch -= 1;
+            match until_fetch {
+                0 => until_fetch = REMOTE_INTERVAL,
+                _ => entry = own.next(),
             }
             if entry.is_none() {
                 self.fetch();
@@ -188,7 +235,8 @@ impl LocalSet {
                 unsafe { self.arena.as_ref().collect() };
                 return false;
             };
-            if let Some(again) = without_block_in_place(|| entry.run()) {
+            self.shared.listing.begin_poll(entry.task);
+            if let Some(again) = without_block_in_place(|| poll(entry)) {
                 own.queue.borrow_mut().push_back(again);
             }
         }
@@ -203,6 +251,7 @@ impl LocalSet {
     }
 
     fn register(&self, cx: &Context<'_>) {
+        self.shared.listing.enter_runtime();
         let known = lock(&self.shared.waker);
         if known
             .as_ref()
@@ -264,6 +313,27 @@ impl<F: Future> Future for RunUntil<'_, F> {
 }
 
 impl LocalSet {
+    /// Sets what happens when a task of the set panics. Default: [`UnhandledPanic::Ignore`]. With
+    /// [`UnhandledPanic::ShutdownRuntime`] the other tasks are dropped, and the set panics when it runs.
+    ///
+    /// ```should_panic
+    /// use pointsman::runtime::UnhandledPanic;
+    /// # use pointsman::task::{LocalSet, spawn_local};
+    ///
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut local = LocalSet::new();
+    /// local.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    /// local.spawn_local(async { panic!("in a task") });
+    /// // Panics instead of waiting for ever.
+    /// local.run_until(std::future::pending::<()>()).await;
+    /// # }
+    /// ```
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        let shuts_down = !matches!(behavior, UnhandledPanic::Ignore);
+        self.shared.own.ends_with_panic.set(shuts_down);
+        self
+    }
+
     /// Returns the number of the set, which no other set and no runtime of the process has.
     ///
     /// ```
@@ -310,6 +380,7 @@ impl Drop for LocalSet {
         // Task handles keep the set's memory, but need not keep the task that waited for the set.
         let waker = lock(&self.shared.waker).take();
         drop(waker);
+        Listing::remove(&self.shared);
         // SAFETY: this thread owns the arena and does not use it afterwards: `own.arena` is `None`.
         unsafe { Arena::close(self.arena) };
     }

@@ -12,6 +12,8 @@ use std::task::Waker;
 
 use super::super::super::id::Id;
 use super::super::super::scheduler::context::with_current;
+use super::super::super::scheduler::{Shared, Slot};
+use super::list::Listing;
 #[cfg(feature = "test-util")]
 use crate::context;
 use crate::context::{Work, thread_number, with_work, work};
@@ -20,12 +22,16 @@ use crate::loom::sync::Mutex;
 use crate::task::arena::{Arena, Schedule};
 use crate::task::body::is_large;
 use crate::task::join::JoinHandle;
+use crate::task::origin::SpawnSite;
 use crate::task::raw::{Notified, RawTask};
 
-pub(super) struct LocalShared {
+pub(in crate::runtime::task) struct LocalShared {
     pub(super) id: Id,
+    /// The runtime whose tasks these are.
+    runtime: Option<Arc<Shared>>,
     /// The number of the thread that created the set.
-    owner: usize,
+    pub(super) owner: usize,
+    pub(super) listing: Listing,
     pub(super) own: Own,
     /// Tasks that other threads have woken. `None` after the set was dropped.
     pub(super) remote: Mutex<Option<VecDeque<Notified>>>,
@@ -38,10 +44,23 @@ pub(super) struct Own {
     /// The number of tasks that are not complete.
     pub(super) alive: Cell<usize>,
     pub(super) is_open: Cell<bool>,
+    /// Whether the panic of a task ends the set.
+    pub(super) ends_with_panic: Cell<bool>,
+    has_panicked: Cell<bool>,
     pub(super) arena: Cell<Option<NonNull<Arena<Arc<LocalShared>>>>>,
 }
 
 impl Own {
+    /// # Panics
+    /// If the panic of a task has ended the set.
+    #[track_caller]
+    pub(super) fn fail_if_panicked(&self) {
+        assert!(
+            !self.has_panicked.get(),
+            "a spawned task panicked and the LocalSet is configured to shutdown on unhandled panic"
+        );
+    }
+
     /// Takes the task that runs next.
     pub(super) fn next(&self) -> Option<Notified> {
         let mut queue = self.queue.borrow_mut();
@@ -54,27 +73,38 @@ impl Own {
     }
 }
 
-// SAFETY: all fields but `own` are `Send`. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
+// SAFETY: all fields but `own` and `listing` are `Send`. `listing` has the address of the arena, whose functions for other
+// threads are called under its lock. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
 // which do not leave their thread; when the last reference is dropped elsewhere, `LocalSet::drop` has emptied it.
 unsafe impl Send for LocalShared {}
-// SAFETY: all fields but `own` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
+// SAFETY: all fields but `own` and `listing` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
 unsafe impl Sync for LocalShared {}
 
 impl LocalShared {
     /// A set of this thread, without an arena.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(runtime: Option<Arc<Shared>>) -> Self {
         Self {
             id: Id::next(),
             owner: thread_number(),
+            listing: Listing::new(runtime.as_ref().map(|runtime| runtime.id)),
+            runtime,
             own: Own {
                 queue: RefCell::new(VecDeque::new()),
                 alive: Cell::new(0),
                 is_open: Cell::new(true),
+                ends_with_panic: Cell::new(false),
+                has_panicked: Cell::new(false),
                 arena: Cell::new(None),
             },
             remote: Mutex::new(Some(VecDeque::new())),
             waker: Mutex::new(None),
         }
+    }
+
+    /// The runtime and the slot that count the polls of the tasks, if there are such.
+    pub(super) fn observer(&self) -> Option<(&Shared, &Slot)> {
+        let runtime = self.runtime.as_deref()?;
+        Some((runtime, runtime.slots.first()?))
     }
 
     fn is_own_thread(&self) -> bool {
@@ -112,6 +142,25 @@ impl Schedule for Arc<LocalShared> {
     fn completed(&self) {
         // The owner's thread alone runs and drops the tasks.
         self.own.alive.set(self.own.alive.get() - 1);
+    }
+
+    fn ended(&self, task: RawTask) {
+        if let Some(runtime) = &self.runtime {
+            runtime.call_terminate_hook(task);
+        }
+    }
+
+    fn panicked(&self) {
+        if let Some(runtime) = &self.runtime {
+            runtime.task_panicked();
+        }
+        if self.own.ends_with_panic.get() {
+            self.own.has_panicked.set(true);
+            if let Some(arena) = self.own.arena.get() {
+                // SAFETY: the owner's thread alone polls the tasks, and it owns the arena, which is open while it is here.
+                unsafe { Arena::shut_down(arena) };
+            }
+        }
     }
 
     fn owns(arena: NonNull<Arena<Self>>) -> bool {
@@ -174,9 +223,16 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
+    spawn_in(&current_set(), future, SpawnSite::caller())
+}
+
+/// # Panics
+/// If there is no current set.
+#[track_caller]
+pub(in crate::runtime::task) fn current_set() -> Arc<LocalShared> {
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
-        Some(shared) => spawn_in(&shared, future),
+        Some(shared) => shared,
         None if with_current(|shared| shared.config.is_local) == Some(true) => panic!(
             "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
         ),
@@ -186,31 +242,48 @@ where
     }
 }
 
-pub(super) fn spawn_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+pub(in crate::runtime::task) fn spawn_in<F>(
+    shared: &Arc<LocalShared>,
+    future: F,
+    mut site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
+    site.span.set_size::<F>();
     if is_large::<F>() {
-        spawn_small_in(shared, Box::pin(future))
+        spawn_small_in(shared, Box::pin(future), site)
     } else {
-        spawn_small_in(shared, future)
+        spawn_small_in(shared, future, site)
     }
 }
 
-fn spawn_small_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+fn spawn_small_in<F>(
+    shared: &Arc<LocalShared>,
+    future: F,
+    mut site: SpawnSite<'_>,
+) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
+    // Tokio's local runtimes have no set.
+    if shared.runtime.is_none() {
+        site.span.set_local();
+    }
+    let future = site.traced(future);
     let arena_of_set = shared.own.arena.get();
     let arena = arena_of_set.unwrap_or_else(|| {
         // The set was dropped: the task is cancelled at once, in an arena of its own.
         Arena::new(Arc::clone(shared))
     });
     // SAFETY: this is the set's thread, which owns the arena: a `LocalSet` and the current set do not leave it.
-    let task = unsafe { RawTask::new(arena, future, false) };
+    let task = unsafe { RawTask::new(arena, future, false, site) };
     shared.own.alive.set(shared.own.alive.get() + 1);
+    if let Some(runtime) = &shared.runtime {
+        let _alive = runtime.call_spawn_hook(task);
+    }
     // SAFETY: a new task has three references, and this is the only one that becomes a `JoinHandle`.
     let handle = unsafe { JoinHandle::new(task) };
     // SAFETY: the new task keeps the arena alive, and this thread owns it.

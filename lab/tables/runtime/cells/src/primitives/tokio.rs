@@ -88,7 +88,7 @@ macro_rules! shared_as_well {
 }
 
 shared_as_well!(::tokio::sync);
-#[cfg(feature = "pointsman")]
+#[cfg(feature = "pointsman-plain")]
 shared_as_well!(::pointsman::sync);
 
 #[cfg(not(feature = "nio"))]

@@ -1,12 +1,12 @@
 //! The measured runtime, selected by a feature, behind common names.
 
 #[cfg(any(
-    all(feature = "pointsman", feature = "tokio"),
-    all(feature = "pointsman", feature = "nio"),
+    all(feature = "pointsman-plain", feature = "tokio"),
+    all(feature = "pointsman-plain", feature = "nio"),
     all(feature = "tokio", feature = "nio"),
-    not(any(feature = "pointsman", feature = "tokio", feature = "nio")),
+    not(any(feature = "pointsman-plain", feature = "tokio", feature = "nio")),
 ))]
-compile_error!("expected exactly one of the features pointsman, tokio, nio");
+compile_error!("expected exactly one of the features pointsman, pointsman-plain, tokio, nio");
 
 #[cfg(feature = "nio")]
 mod nio;
@@ -18,7 +18,7 @@ mod tokio;
 #[cfg(not(feature = "nio"))]
 pub(crate) use self::tokio::*;
 
-#[cfg(feature = "pointsman")]
+#[cfg(feature = "pointsman-plain")]
 pub(crate) use ::pointsman as subject;
 #[cfg(feature = "tokio")]
 pub(crate) use ::tokio as subject;

@@ -1,6 +1,10 @@
 //! The metrics of a runtime.
 
+mod polls;
+mod schedules;
+
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +28,9 @@ use super::scheduler::{Shared, Slot};
 pub struct RuntimeMetrics {
     shared: Arc<Shared>,
 }
+
+impl UnwindSafe for RuntimeMetrics {}
+impl RefUnwindSafe for RuntimeMetrics {}
 
 impl fmt::Debug for RuntimeMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -294,6 +301,7 @@ impl RuntimeMetrics {
         reactor.map_or(0, |reactor| count(reactor).get())
     }
 
+    #[track_caller]
     fn worker(&self, worker: usize) -> &Slot {
         let workers = self.num_workers();
         assert!(

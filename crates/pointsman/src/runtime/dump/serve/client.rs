@@ -1,0 +1,135 @@
+//! One connection. What it may keep is bounded: a request, and an answer that is written before the next request is read.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+use mio::net::UnixStream;
+
+use super::json::Json;
+use super::report::VERSION;
+use super::request::{MAX_LENGTH, Request};
+
+/// A tool that reads no part of its answer for this long is disconnected.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) struct Client {
+    pub(super) stream: UnixStream,
+    received: Vec<u8>,
+    /// A request that is not answered yet.
+    pub(super) request: Option<Request>,
+    answer: Vec<u8>,
+    /// How much of the answer was sent.
+    sent: usize,
+    /// Whether the connection ends with this answer.
+    is_last: bool,
+    /// When the last bytes were received or sent.
+    pub(super) active: Instant,
+}
+
+/// The connection has ended.
+pub(super) struct Ended;
+
+impl Client {
+    pub(super) fn new(stream: UnixStream) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+            request: None,
+            answer: Vec::new(),
+            sent: 0,
+            is_last: false,
+            active: Instant::now(),
+        }
+    }
+
+    /// When the client is disconnected if nothing happens.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        (!self.answer.is_empty()).then(|| self.active + PATIENCE)
+    }
+
+    pub(super) fn answer(&mut self, answer: Vec<u8>) -> Result<(), Ended> {
+        self.request = None;
+        self.answer = answer;
+        self.active = Instant::now();
+        self.advance()
+    }
+
+    /// Does what is possible without waiting. Must be called when the stream has become readable or writable.
+    pub(super) fn advance(&mut self) -> Result<(), Ended> {
+        while self.request.is_none() {
+            let can_continue = match self.answer.is_empty() {
+                true => self.receive()?,
+                false => self.send()?,
+            };
+            if !can_continue {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<bool, Ended> {
+        let result = self.stream.write(&self.answer[self.sent..]);
+        let Some(written) = self.transferred(result)? else {
+            return Ok(false);
+        };
+        self.sent += written;
+        if self.sent < self.answer.len() {
+            return Ok(true);
+        }
+        if self.is_last {
+            return Err(Ended);
+        }
+        // With its memory.
+        self.answer = Vec::new();
+        self.sent = 0;
+        Ok(true)
+    }
+
+    fn receive(&mut self) -> Result<bool, Ended> {
+        if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
+            self.request = Request::parse(&self.received[..end]);
+            self.received.drain(..=end);
+            if self.request.is_none() {
+                self.refuse("a request is `dump age|polls|longest <count> [<task>]`");
+            }
+            return Ok(true);
+        }
+        let mut buffer = [0; MAX_LENGTH];
+        let free = MAX_LENGTH - self.received.len();
+        if free == 0 {
+            self.refuse("the request is too long");
+            self.is_last = true;
+            return Ok(true);
+        }
+        let result = self.stream.read(&mut buffer[..free]);
+        let Some(read) = self.transferred(result)? else {
+            return Ok(false);
+        };
+        self.received.extend_from_slice(&buffer[..read]);
+        Ok(true)
+    }
+
+    /// Returns `None` if the client must be waited for.
+    fn transferred(&mut self, result: io::Result<usize>) -> Result<Option<usize>, Ended> {
+        match result {
+            Ok(0) => Err(Ended),
+            Ok(bytes) => {
+                self.active = Instant::now();
+                Ok(Some(bytes))
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Some(0)),
+            Err(_) => Err(Ended),
+        }
+    }
+
+    fn refuse(&mut self, reason: &str) {
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("version").plain(VERSION);
+            json.key("error").string(reason);
+        });
+        self.answer = json.into_line();
+    }
+}

@@ -1,0 +1,104 @@
+//! The socket on which a process answers with dumps of its runtime, for `pointsman-top` and other tools.
+//!
+//! A thread per socket waits for requests and takes the dumps, so it answers while all workers are stuck. The protocol is
+//! described in `docs/dump-protocol.md`.
+
+mod client;
+mod file;
+mod json;
+mod report;
+mod request;
+mod thread;
+
+use std::io;
+use std::mem;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mio::Waker;
+
+use self::file::SocketFile;
+use super::super::error::shutdown_error;
+use super::super::handle::Handle;
+use super::super::id::Id;
+
+/// The sockets of all runtimes. Here and not in the runtime, whose structures are part of every build.
+static SOCKETS: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
+
+struct Socket {
+    runtime: Id,
+    file: SocketFile,
+    waker: Arc<Waker>,
+}
+
+fn sockets() -> MutexGuard<'static, Vec<Socket>> {
+    SOCKETS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Handle {
+    /// Creates a Unix socket on which other processes of this user can look at the runtime, for example with
+    /// `pointsman-top`. It exists until the runtime has shut down.
+    ///
+    /// A thread of its own answers, also while all workers are stuck. While no tool is connected it sleeps. With one, it
+    /// takes a [`dump`](Self::dump) for each request, and spends at most a fifth of a core on them.
+    ///
+    /// The folder must belong to the user, and others must not be able to write to it, such as `/run/user/1000`. The socket
+    /// replaces one that a process left behind which has ended. Only processes of this user can connect, at most 16 at once:
+    /// one more replaces the one that has been silent for longest.
+    ///
+    /// # Errors
+    /// `AddrInUse` if a process serves this path, `AlreadyExists` if a file that is not a socket has it, `PermissionDenied`
+    /// if others may write to the folder; or if the runtime has shut down, or the system refuses.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("app.sock");
+    /// use pointsman::runtime::Runtime;
+    /// use std::io::{BufRead, BufReader, Write};
+    /// use std::os::unix::net::UnixStream;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// runtime.handle().serve_dumps(&path)?;
+    ///
+    /// let mut tool = UnixStream::connect(&path)?;
+    /// tool.write_all(b"dump age 100\n")?;
+    /// let mut answer = String::new();
+    /// BufReader::new(tool).read_line(&mut answer)?;
+    /// assert!(answer.starts_with(r#"{"version":1,"#));
+    ///
+    /// drop(runtime);
+    /// assert!(!path.exists());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg_attr(docsrs, doc(cfg(all(unix, feature = "diagnostics", feature = "net"))))]
+    pub fn serve_dumps(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let (file, listener) = SocketFile::bind(path.as_ref())?;
+        let mut sockets = sockets();
+        // Under the lock, so that `end` comes later if the runtime has not begun to shut down.
+        if self.shared.is_shut_down() {
+            return Err(shutdown_error());
+        }
+        let waker = thread::start(Arc::downgrade(&self.shared), listener)?;
+        sockets.push(Socket {
+            runtime: self.id(),
+            file,
+            waker,
+        });
+        Ok(())
+    }
+}
+
+/// Removes the sockets of a runtime. Called when it has shut down.
+pub(in crate::runtime) fn end(runtime: Id) {
+    let mut sockets = sockets();
+    let (ended, others): (Vec<_>, _) = mem::take(&mut *sockets)
+        .into_iter()
+        .partition(|socket| socket.runtime == runtime);
+    *sockets = others;
+    drop(sockets);
+    for Socket { file, waker, .. } in ended {
+        // Before the thread closes the socket: a new process takes the path of a closed one.
+        drop(file);
+        let _ = waker.wake();
+    }
+}

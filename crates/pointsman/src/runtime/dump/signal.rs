@@ -1,0 +1,107 @@
+//! Prints dumps at signals, for [`Builder::dump_on_signal`](super::super::Builder::dump_on_signal).
+//!
+//! The handler writes the number of the signal to a socket. A thread of the process, which starts with the first such
+//! runtime, reads it, so dumps are printed while all workers are stuck. It rests until then.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+use libc::c_int;
+
+use super::super::handle::Handle;
+use super::super::scheduler::Shared;
+
+struct Signals {
+    /// Where the handlers write to, once the thread has started. Never closed.
+    sender: Option<&'static UnixStream>,
+    /// The signals that have a handler.
+    handled: Vec<c_int>,
+    runtimes: Vec<(c_int, Weak<Shared>)>,
+}
+
+static SIGNALS: Mutex<Signals> = Mutex::new(Signals {
+    sender: None,
+    handled: Vec::new(),
+    runtimes: Vec::new(),
+});
+
+fn signals() -> MutexGuard<'static, Signals> {
+    SIGNALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the process handle the signal.
+///
+/// # Errors
+/// If the signal cannot be handled, or the thread cannot be started.
+pub(in crate::runtime) fn handle(signal: c_int) -> io::Result<()> {
+    let number = u8::try_from(signal).ok();
+    let is_allowed = |_: &u8| signal > 0 && !signal_hook_registry::FORBIDDEN.contains(&signal);
+    let Some(number) = number.filter(is_allowed) else {
+        let message = format!("Refusing to register signal {signal}");
+        return Err(io::Error::other(message));
+    };
+    let mut signals = signals();
+    let sender = match signals.sender {
+        Some(sender) => sender,
+        None => start()?,
+    };
+    signals.sender = Some(sender);
+    if !signals.handled.contains(&signal) {
+        // A full socket already has enough bytes.
+        let handler = move || drop((&*sender).write(&[number]));
+        // SAFETY: the handler sends on a socket, which is async-signal-safe.
+        unsafe { signal_hook_registry::register(signal, handler) }?;
+        signals.handled.push(signal);
+    }
+    Ok(())
+}
+
+/// Prints the runtime's dumps from now on, at a signal that is handled.
+pub(in crate::runtime) fn watch(signal: c_int, shared: &Arc<Shared>) {
+    let runtimes = &mut signals().runtimes;
+    runtimes.retain(|(_, runtime)| runtime.strong_count() > 0);
+    runtimes.push((signal, Arc::downgrade(shared)));
+}
+
+/// Starts the thread. Returns the socket that it reads the other end of.
+fn start() -> io::Result<&'static UnixStream> {
+    let (receiver, sender) = UnixStream::pair()?;
+    sender.set_nonblocking(true)?;
+    let builder = thread::Builder::new().name("pointsman-dump".into());
+    builder.spawn(move || run(&receiver))?;
+    Ok(Box::leak(Box::new(sender)))
+}
+
+fn run(mut receiver: &UnixStream) {
+    let mut bytes = [0; 64];
+    loop {
+        // Only an interrupted call fails, as the other end is never closed.
+        let count = receiver.read(&mut bytes).unwrap_or(0);
+        let mut numbers = bytes[..count].to_vec();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for number in numbers {
+            let is_alive = |(signal, runtime): &(c_int, Weak<Shared>)| {
+                runtime.upgrade().filter(|_| *signal == c_int::from(number))
+            };
+            let runtimes: Vec<_> = signals().runtimes.iter().filter_map(is_alive).collect();
+            for shared in runtimes {
+                // A closed standard error is no reason to end.
+                let _ = catch_unwind(AssertUnwindSafe(|| print(shared)));
+            }
+        }
+    }
+}
+
+fn print(shared: Arc<Shared>) {
+    let handle = Handle { shared };
+    let mut text = format!("pointsman: dump of runtime {}", handle.id());
+    if let Some(name) = &handle.shared.config.name {
+        text += &format!(" {name:?}");
+    }
+    text += &format!("\n{}\n", handle.dump());
+    let _ = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,302 @@
+//! Copies the registers and the stack of another thread.
+//!
+//! The signal is `SIGURG`, for the reasons for which Go preempts with it: its default action is to ignore it, so one that
+//! arrives late harms nothing; debuggers pass it on; the C library does not use it; few programs do, and they must expect
+//! it at any time. The handler is installed with the first capture, and calls the one that it replaced for signals that
+//! the monitor has not sent. If the program has replaced the handler since, no signal is sent.
+//!
+//! The handler calls `gettid` and `write` only, as system calls. The kernel copies the stack: it stops at the end of the
+//! mapping, and reads memory that other threads may be writing without a data race of this program.
+
+use std::ffi::{c_int, c_void};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use std::{fs, mem, ptr, thread};
+
+use super::exchange::Exchange;
+
+const SIGNAL: c_int = libc::SIGURG;
+
+/// For how long the monitor waits for the handler, in parts: a process that was stopped has all but one left. A thread begins
+/// it once it has a core, unless it has blocked the signal or waits for a disk.
+const DEADLINE: [Duration; 10] = [Duration::from_millis(100); 10];
+
+/// The capacity of the pipe: deeper stacks are cut.
+const CAPACITY: c_int = 256 << 10;
+
+/// A divisor of the size of a page.
+const CHUNK: usize = 4 << 10;
+
+/// The registers and the stack of a thread.
+pub(super) struct Snapshot {
+    pub(super) registers: Registers,
+    /// The bytes from the stack pointer on.
+    pub(super) stack: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Registers {
+    pub(super) instruction: u64,
+    pub(super) stack: u64,
+    pub(super) frame: u64,
+    /// The return address of a function that calls none; zero on x86-64.
+    pub(super) link: u64,
+}
+
+static EXCHANGE: Exchange = Exchange::new();
+/// The descriptor that the handler writes to.
+static SENDER: AtomicI32 = AtomicI32::new(-1);
+/// The handler that was replaced, and whether it takes three arguments.
+static PREVIOUS: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
+static PREVIOUS_HAS_INFO: AtomicBool = AtomicBool::new(false);
+
+static RECEIVER: Mutex<Option<Receiver>> = Mutex::new(None);
+
+struct Receiver {
+    receiver: fs::File,
+    _sender: OwnedFd,
+}
+
+/// Returns `None` if the thread does not answer, or the system refuses.
+pub(super) fn capture(thread: i32) -> Option<Snapshot> {
+    let mut receiver = RECEIVER.lock().unwrap_or_else(PoisonError::into_inner);
+    if receiver.is_none() {
+        *receiver = Some(install().ok()?);
+    }
+    let receiver = &receiver.as_ref()?.receiver;
+    if thread <= 0 || !is_installed() {
+        return None;
+    }
+    EXCHANGE.request(thread);
+    if send(thread) {
+        wait_for_bytes(receiver);
+    }
+    if EXCHANGE.withdraw(thread) {
+        return None;
+    }
+    // The thread is in the handler, which waits for nothing.
+    while !EXCHANGE.take_answer() {
+        thread::sleep(Duration::from_micros(50));
+    }
+    read(receiver).ok()
+}
+
+fn install() -> io::Result<Receiver> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for two descriptors.
+    check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
+    // SAFETY: the call has created these descriptors, and nothing else owns them.
+    let [receiver, sender] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    // SAFETY: the descriptor is open. If it fails, the pipe holds less.
+    unsafe { libc::fcntl(sender.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY) };
+    SENDER.store(sender.as_raw_fd(), Relaxed);
+    let previous = action()?;
+    PREVIOUS_HAS_INFO.store(previous.sa_flags & libc::SA_SIGINFO != 0, Relaxed);
+    PREVIOUS.store(previous.sa_sigaction, Relaxed);
+    let mut ours = previous;
+    ours.sa_sigaction = handler();
+    ours.sa_flags = libc::SA_SIGINFO
+        | libc::SA_RESTART
+        | libc::SA_ONSTACK
+        | previous.sa_flags & libc::SA_NODEFER;
+    // SAFETY: the handler calls async-signal-safe functions only, and what the program has installed.
+    check(unsafe { libc::sigaction(SIGNAL, &ours, ptr::null_mut()) })?;
+    Ok(Receiver {
+        receiver: receiver.into(),
+        _sender: sender,
+    })
+}
+
+fn check(result: c_int) -> io::Result<()> {
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What the process does at the signal.
+fn action() -> io::Result<libc::sigaction> {
+    // SAFETY: all fields are numbers or pointers that may be null.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: without a new action the call writes the current one.
+    check(unsafe { libc::sigaction(SIGNAL, ptr::null(), &mut action) })?;
+    Ok(action)
+}
+
+fn handler() -> libc::sighandler_t {
+    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = handle;
+    handler as libc::sighandler_t
+}
+
+fn is_installed() -> bool {
+    action().is_ok_and(|action| action.sa_sigaction == handler())
+}
+
+/// The part of `siginfo_t` that a sender sets.
+#[repr(C, align(8))]
+struct Info {
+    signal: c_int,
+    error: c_int,
+    code: c_int,
+    _padding: c_int,
+    process: libc::pid_t,
+    user: libc::uid_t,
+    value: usize,
+    _rest: [u8; 96],
+}
+
+const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
+
+/// Tells signals of the monitor from others.
+fn mark() -> usize {
+    (&raw const EXCHANGE).addr()
+}
+
+/// Returns whether the thread exists.
+fn send(thread: i32) -> bool {
+    // SAFETY: these calls have no conditions.
+    let (process, user) = unsafe { (libc::getpid(), libc::getuid()) };
+    let info = Info {
+        signal: SIGNAL,
+        error: 0,
+        code: libc::SI_QUEUE,
+        _padding: 0,
+        process,
+        user,
+        value: mark(),
+        _rest: [0; 96],
+    };
+    // SAFETY: `info` has the layout and size of a `siginfo_t`. The thread is one of this process, or none.
+    let sent =
+        unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread, SIGNAL, &info) };
+    sent == 0
+}
+
+/// Waits until the handler has begun to write, or the deadline.
+fn wait_for_bytes(receiver: &fs::File) {
+    let mut poll = libc::pollfd {
+        fd: receiver.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    for part in DEADLINE {
+        // An interrupted wait is a shorter one.
+        // SAFETY: it is one valid entry.
+        if unsafe { libc::poll(&mut poll, 1, part.as_millis() as c_int) } == 1 {
+            return;
+        }
+    }
+}
+
+fn read(mut receiver: &fs::File) -> io::Result<Snapshot> {
+    let mut bytes = Vec::new();
+    match receiver.read_to_end(&mut bytes) {
+        // The pipe is empty.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
+        Err(error) => return Err(error),
+        Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+    if bytes.len() < size_of::<Registers>() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    // SAFETY: there are as many bytes, and all values of them are registers.
+    let registers = unsafe { bytes.as_ptr().cast::<Registers>().read_unaligned() };
+    bytes.drain(..size_of::<Registers>());
+    Ok(Snapshot {
+        registers,
+        stack: bytes,
+    })
+}
+
+// --- in the handler ---
+
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes a `siginfo_t`, in which `si_value` is valid with this code.
+    let is_ours = unsafe {
+        (*info).si_code == libc::SI_QUEUE && (*info).si_value().sival_ptr.addr() == mark()
+    };
+    if !is_ours {
+        call_previous(signal, info, context);
+        return;
+    }
+    // SAFETY: the address of this thread's `errno`.
+    let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
+    // SAFETY: the call has no conditions.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+    if EXCHANGE.accept(thread) {
+        // SAFETY: the kernel passes the context of the thread.
+        let registers = registers(unsafe { &*context.cast::<libc::ucontext_t>() });
+        write_stack(&registers);
+        EXCHANGE.answer();
+    }
+    // SAFETY: see above.
+    unsafe { *errno = before };
+}
+
+fn call_previous(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let previous = PREVIOUS.load(Relaxed);
+    if matches!(previous, libc::SIG_DFL | libc::SIG_IGN) {
+        return;
+    }
+    let previous = ptr::with_exposed_provenance::<()>(previous);
+    if PREVIOUS_HAS_INFO.load(Relaxed) {
+        type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        // SAFETY: the program has installed this function, with `SA_SIGINFO`.
+        let call = unsafe { mem::transmute::<*const (), Handler>(previous) };
+        call(signal, info, context);
+    } else {
+        // SAFETY: the program has installed this function, without `SA_SIGINFO`.
+        let call = unsafe { mem::transmute::<*const (), extern "C" fn(c_int)>(previous) };
+        call(signal);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(context: &libc::ucontext_t) -> Registers {
+    let registers = &context.uc_mcontext.gregs;
+    Registers {
+        instruction: registers[libc::REG_RIP as usize] as u64,
+        stack: registers[libc::REG_RSP as usize] as u64,
+        frame: registers[libc::REG_RBP as usize] as u64,
+        link: 0,
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(context: &libc::ucontext_t) -> Registers {
+    let context = &context.uc_mcontext;
+    Registers {
+        instruction: context.pc,
+        stack: context.sp,
+        frame: context.regs[29],
+        link: context.regs[30],
+    }
+}
+
+/// Writes the registers, and the stack as far as it is mapped and the pipe has room.
+fn write_stack(registers: &Registers) {
+    if !write(ptr::from_ref(registers).addr(), size_of::<Registers>()) {
+        return;
+    }
+    let mut from = registers.stack as usize;
+    for _ in 0..CAPACITY as usize / CHUNK {
+        // To the end of a page, as a call that meets an unmapped one writes nothing.
+        let size = CHUNK - from % CHUNK;
+        if !write(from, size) {
+            return;
+        }
+        from += size;
+    }
+}
+
+/// Returns whether all bytes were written. The address need not be mapped.
+fn write(address: usize, size: usize) -> bool {
+    // Not by `libc::write`, which sanitizers check.
+    // SAFETY: the kernel reads the bytes, and fails if the address is not mapped.
+    let written = unsafe { libc::syscall(libc::SYS_write, SENDER.load(Relaxed), address, size) };
+    written == size as libc::c_long
+}

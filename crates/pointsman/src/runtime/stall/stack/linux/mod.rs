@@ -1,0 +1,32 @@
+//! Stacks on Linux.
+
+mod capture;
+mod exchange;
+mod unwind;
+
+pub(super) use self::unwind::resolve;
+
+/// The number of this thread, by which the system knows it.
+#[inline]
+pub(super) fn this_thread() -> i32 {
+    std::thread_local! {
+        static NUMBER: std::cell::Cell<i32> = const { std::cell::Cell::new(0) };
+    }
+    // A new thread has a new value, which may have the address of one that has ended.
+    NUMBER
+        .try_with(|number| {
+            if number.get() == 0 {
+                // SAFETY: the call has no conditions.
+                number.set(unsafe { libc::syscall(libc::SYS_gettid) } as i32);
+            }
+            number.get()
+        })
+        .unwrap_or(0)
+}
+
+/// The addresses of the instructions on another thread's stack; none if it does not answer.
+pub(super) fn addresses(thread: i32) -> Vec<usize> {
+    capture::capture(thread)
+        .map(|snapshot| unwind::unwind(&snapshot))
+        .unwrap_or_default()
+}

@@ -1,0 +1,34 @@
+//! A server keeps the senders of all connections that it has ever had, so that their tasks never end. Each of them may wait:
+//! no problem is reported. The dump shows many tasks of one location, which grow old in the same wait.
+
+use pointsman::runtime::Handle;
+use pointsman::sync::mpsc::{self, Receiver, Sender};
+use pointsman::task::{self, yield_now};
+
+async fn serve(mut requests: Receiver<String>) {
+    while let Some(request) = requests.recv().await {
+        println!("{request}");
+    }
+}
+
+async fn accept(mut clients: Receiver<(Sender<String>, Receiver<String>)>) {
+    let mut connections = Vec::new();
+    while let Some((client, requests)) = clients.recv().await {
+        connections.push(client);
+        task::spawn(serve(requests));
+    }
+}
+
+#[pointsman::main(flavor = "current_thread")]
+pub(crate) async fn main() {
+    let (connect, clients) = mpsc::channel(8);
+    let listener = task::Builder::new().name("accept");
+    listener.spawn(accept(clients)).unwrap();
+    for _ in 0..3 {
+        connect.send(mpsc::channel(1)).await.unwrap();
+    }
+    for _ in 0..2 {
+        yield_now().await;
+    }
+    eprint!("{}", Handle::current().dump());
+}

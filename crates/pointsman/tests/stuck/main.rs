@@ -1,0 +1,65 @@
+//! Programs that are stuck, each in a file of its own, with what it prints on standard error in a text file beside it. Only
+//! times are replaced there: ids and locations are those of the run.
+#![cfg(all(feature = "diagnostics", not(miri)))]
+
+#[expect(clippy::await_holding_lock)] // The mistake.
+mod blocking_in_a_task;
+#[expect(clippy::infinite_iter)] // The mistake.
+mod computing_in_a_poll;
+mod deadlock_of_a_mutex_and_a_join;
+mod deadlock_of_permits;
+mod deadlock_of_readers_and_a_writer;
+mod deadlock_of_two_mutexes;
+mod full_blocking_pool;
+mod futurelock;
+mod leaked_tasks;
+mod lost_task;
+mod nested_block_on;
+mod runtime_without_a_thread;
+
+#[path = "../common/child.rs"]
+mod child;
+
+/// Replaces times by `T`.
+fn without_times(text: &str) -> String {
+    let line = |line: &str| {
+        let mut words: Vec<_> = line.split(' ').collect();
+        for at in 1..words.len() {
+            if matches!(words[at].trim_end_matches(','), "ms" | "s") {
+                words[at - 1] = "T";
+            }
+        }
+        words.join(" ") + "\n"
+    };
+    text.lines().map(line).collect()
+}
+
+macro_rules! programs {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = stringify!($name);
+                if let Some(run) = child::run(name, $name::main) {
+                    let expected = include_str!(concat!(stringify!($name), ".txt"));
+                    assert_eq!(without_times(&run.printed), expected, "{}", run.printed);
+                }
+            }
+        )*
+    };
+}
+
+programs! {
+    blocking_in_a_task
+    computing_in_a_poll
+    deadlock_of_a_mutex_and_a_join
+    deadlock_of_permits
+    deadlock_of_readers_and_a_writer
+    deadlock_of_two_mutexes
+    full_blocking_pool
+    futurelock
+    leaked_tasks
+    lost_task
+    nested_block_on
+    runtime_without_a_thread
+}

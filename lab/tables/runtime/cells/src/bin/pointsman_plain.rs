@@ -1,0 +1,5 @@
+//! The cells on this runtime, without its diagnostics.
+
+fn main() {
+    cells::main();
+}
