@@ -31,7 +31,8 @@ const calls = {
     return (await Promise.all(tries)).filter((permit) => permit !== undefined).length;
   },
   block(milliseconds) {
-    setTimeout(() => {
+    // After the reply, and before the next call.
+    setImmediate(() => {
       for (const until = performance.now() + milliseconds; performance.now() < until; );
     });
   },
