@@ -1,4 +1,4 @@
-//! The signal at which dumps are printed.
+//! The option for the signal on which dumps are printed.
 
 use super::Builder;
 use crate::signal::unix::SignalKind;
@@ -15,7 +15,7 @@ impl Builder {
     /// # use pointsman::runtime::Builder;
     /// use pointsman::signal::unix::SignalKind;
     ///
-    /// // `kill -USR1` prints what the tasks do.
+    /// // `kill -USR1` prints a dump.
     /// let runtime = Builder::new_multi_thread()
     ///     .name("web")
     ///     .dump_on_signal(SignalKind::user_defined1())

@@ -1,4 +1,4 @@
-//! Functions that are called for each task, and what the panic of a task does.
+//! Options for functions that are called for each task, and for panics of tasks.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is called after each poll of a task, also the last one; see
+    /// Sets a function that is called after each poll of a task, including the last one; see
     /// [`on_before_task_poll`](Self::on_before_task_poll).
     ///
     /// ```

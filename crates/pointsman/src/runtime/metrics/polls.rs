@@ -1,4 +1,4 @@
-//! How often and how long tasks are polled.
+//! Metrics of the number and the duration of polls.
 
 use std::ops::Range;
 use std::time::Duration;

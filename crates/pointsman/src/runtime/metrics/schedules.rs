@@ -1,4 +1,4 @@
-//! Where tasks are queued and which worker takes them.
+//! Metrics of the queues, and of the workers that take tasks from them.
 
 use std::thread::ThreadId;
 
@@ -22,7 +22,7 @@ impl RuntimeMetrics {
         self.shared.thread_of(self.worker(worker))
     }
 
-    /// Returns the number of tasks that threads which are not workers have spawned or woken. In a multi-thread runtime, a
+    /// Returns the number of tasks that were spawned or woken by threads other than workers. In a multi-thread runtime, a
     /// thread in [`Runtime::block_on`](super::super::Runtime::block_on) is not a worker.
     ///
     /// ```
@@ -35,7 +35,7 @@ impl RuntimeMetrics {
         self.shared.remote_schedules()
     }
 
-    /// Returns the number of tasks that have been spawned, woken or have yielded on the worker with this index.
+    /// Returns how often a task was spawned or woken, or has yielded, on the worker with this index.
     ///
     /// # Panics
     /// If `worker` is not below [`num_workers`](Self::num_workers).

@@ -101,7 +101,7 @@ impl LocalShared {
         }
     }
 
-    /// The runtime and the slot that count the polls of the tasks, if there are such.
+    /// The runtime and the slot that count the polls of the tasks, if any.
     pub(super) fn observer(&self) -> Option<(&Shared, &Slot)> {
         let runtime = self.runtime.as_deref()?;
         Some((runtime, runtime.slots.first()?))

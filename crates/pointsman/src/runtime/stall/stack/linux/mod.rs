@@ -6,7 +6,7 @@ mod unwind;
 
 pub(super) use self::unwind::resolve;
 
-/// The number of this thread, by which the system knows it.
+/// Returns the system's id of this thread.
 #[inline]
 pub(super) fn this_thread() -> i32 {
     std::thread_local! {
@@ -24,7 +24,7 @@ pub(super) fn this_thread() -> i32 {
         .unwrap_or(0)
 }
 
-/// The addresses of the instructions on another thread's stack; none if it does not answer.
+/// Returns the addresses of the instructions on another thread's stack; none if that thread does not answer.
 pub(super) fn addresses(thread: i32) -> Vec<usize> {
     capture::capture(thread)
         .map(|snapshot| unwind::unwind(&snapshot))
