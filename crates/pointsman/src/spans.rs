@@ -1,12 +1,12 @@
-//! The parts of Tokio's instrumentation that tokio-console reads: resources, the operations that wait for them, and what
-//! these operations return when they are polled. Tasks, timers and primitives have their spans beside them. Names,
+//! The parts of Tokio's instrumentation that tokio-console reads: resources, the operations that wait for them, and
+//! what these operations return when they are polled. Tasks, timers and primitives have their spans beside them. Names,
 //! targets, fields and their order are Tokio's.
 //!
-//! A subscriber is user code: it may panic, spawn tasks and use locks and channels of this crate. So the code emits a span
-//! or an event only while its state is consistent.
+//! A subscriber is user code: it may panic, spawn tasks and use locks and channels of this crate. So the code emits a
+//! span or an event only while its state is consistent.
 //!
-//! Cost: nothing without the feature `tracing`: the types are empty, and the functions and macros do nothing. With it, one
-//! load per span or event that no subscriber wants, and the size of the spans in tasks and primitives.
+//! Cost: nothing without the feature `tracing`: the types are empty, and the functions and macros do nothing. With it,
+//! one load per span or event that no subscriber wants, and the size of the spans in tasks and primitives.
 
 /// Awaits a future within the spans of an operation on a resource: `traced_op!(span, source, poll, future)`.
 /// Without the feature it returns the future unchanged.

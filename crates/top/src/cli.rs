@@ -14,7 +14,8 @@ use crate::{screen, terminal};
 
 /// Shows the tasks of a running program, and what is stuck.
 ///
-/// The program opts in with `Handle::serve_dumps(path)` of pointsman's runtime, with the features `diagnostics` and `net`.
+/// The program opts in with `Handle::serve_dumps(path)` of pointsman's runtime, with the features `diagnostics` and
+/// `net`.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {

@@ -53,8 +53,8 @@ impl TaskMeta<'_> {
         self.id
     }
 
-    /// Returns the location of the call that spawned the task. Without the feature `diagnostics`, returns a location in this
-    /// crate, so that hooks written for Tokio compile.
+    /// Returns the location of the call that spawned the task. Without the feature `diagnostics`, returns a location in
+    /// this crate, so that hooks written for Tokio compile.
     ///
     /// ```
     /// use pointsman::runtime::Builder;

@@ -1,16 +1,16 @@
-//! The holders of locks, for dumps: of mutexes, write locks, cells that are initialized, and semaphores if one task holds
-//! all permits.
+//! The holders of locks, for dumps: of mutexes, write locks, cells that are initialized, and semaphores if one task
+//! holds all permits.
 //!
 //! A lock records its holder beside its permits. A dump cannot read it there, since a lock that a task waits for may be
 //! freed during the dump. So a request that has to wait copies the holder to a table of the process, and so does each
-//! later change while requests wait. The table has a fixed size. If two locks with waiters have the same place, one entry
-//! is lost, and a dump shows no holder of that lock.
+//! later change while requests wait. The table has a fixed size. If two locks with waiters have the same place, one
+//! entry is lost, and a dump shows no holder of that lock.
 //!
 //! # Invariants
 //!
-//! - Only an owner of the permits writes the record, or the thread that grants them, under the queue's lock. So its last
-//!   value is that of the last owner. A request that has to wait may see [`FREE`], if the owner has not recorded itself
-//!   yet.
+//! - Only an owner of the permits writes the record, or the thread that grants them, under the queue's lock. So its
+//!   last value is that of the last owner. A request that has to wait may see [`FREE`], if the owner has not recorded
+//!   itself yet.
 //! - The entry of a lock with waiters has the last value of the record, or for a moment an earlier one; see `publish`.
 //! - The holder and a tag, which is part of a hash of the lock's address, are one word. So a reader does not take the
 //!   holder of one lock for that of another.
@@ -27,8 +27,8 @@ pub(crate) struct LockHolder {
     pub(crate) number: u32,
     /// The time at which the lock was acquired, by the coarse clock.
     pub(crate) since: u32,
-    /// If the lock was granted to a future that has not been polled since: the task's number of polls at that time, modulo
-    /// 2^30.
+    /// If the lock was granted to a future that has not been polled since: the task's number of polls at that time,
+    /// modulo 2^30.
     pub(crate) granted_at: Option<u32>,
     /// Whether the guard can be sent to another task. The holder is then only the task that acquired the lock.
     pub(crate) may_have_moved: bool,
@@ -81,8 +81,8 @@ mod implementation {
         /// above.
         owner: AtomicU64,
         since: AtomicU32,
-        /// The kind in the upper bits, and in the lower ones the number of all permits: an owner of that many is the only
-        /// one. 0 if the holder is never known.
+        /// The kind in the upper bits, and in the lower ones the number of all permits: an owner of that many is the
+        /// only one. 0 if the holder is never known.
         all: AtomicU32,
     }
 

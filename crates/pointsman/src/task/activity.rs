@@ -1,10 +1,11 @@
-//! The activity of a task, for dumps and stall reports: its number of polls, its longest timed poll, and what it waits for.
+//! The activity of a task, for dumps and stall reports: its number of polls, its longest timed poll, and what it waits
+//! for.
 //!
 //! The code that makes a task wait notes the wait when it returns `Pending`. A poll begins without a note. The noted
 //! address is only an identity: a reader must not dereference it, since its object may be freed.
 //!
-//! All accesses are Relaxed: only the thread that runs the task writes, except the longest poll, and readers need only a
-//! recent value.
+//! All accesses are Relaxed: only the thread that runs the task writes, except the longest poll, and readers need only
+//! a recent value.
 //!
 //! Cost: 12 bytes per task, two stores per poll. Nothing without the feature `diagnostics`.
 
@@ -52,8 +53,9 @@ impl WaitKind {
     }
 }
 
-/// Returns 32 bits that identify what a task waits for: of an address, the bits that differ between objects on the heap; of
-/// a task, the low half of its id. Two objects may have the same identity, so a reader must also check other facts.
+/// Returns 32 bits that identify what a task waits for: of an address, the bits that differ between objects on the
+/// heap; of a task, the low half of its id. Two objects may have the same identity, so a reader must also check other
+/// facts.
 #[inline]
 pub(crate) fn identity(kind: WaitKind, address: usize) -> u32 {
     match kind {

@@ -1,5 +1,5 @@
-//! The origin of a task, for dumps and stall reports: the location of the call that spawned it, its name, the time of the
-//! spawn and the spawner.
+//! The origin of a task, for dumps and stall reports: the location of the call that spawned it, its name, the time of
+//! the spawn and the spawner.
 //!
 //! A location is stored as a number, its index in a table of the process, which has an entry for each call in
 //! the source text. A name belongs to one task: its entry is removed with the task.
@@ -74,8 +74,8 @@ impl<'a> SpawnSite<'a> {
 }
 
 impl SpawnSite<'_> {
-    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself. Without
-    /// the feature `tracing` this is the future.
+    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself.
+    /// Without the feature `tracing` this is the future.
     #[inline]
     pub(crate) fn traced<F>(&mut self, future: F) -> Traced<F> {
         #[cfg(feature = "tracing")]

@@ -33,8 +33,8 @@ pub(crate) struct Header {
     pub(crate) site: Site,
     /// Empty without the feature `tracing`.
     pub(super) span: TaskSpan,
-    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics leave
-    /// no space for an address. See [`Header::chunk`].
+    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics
+    /// leave no space for an address. See [`Header::chunk`].
     #[cfg(feature = "diagnostics")]
     pub(super) offset: u16,
     /// See [`Header::chunk`].

@@ -1,5 +1,5 @@
-//! Healthy programs that resemble stuck ones. Each takes dumps at its critical moments. The dumps must find no problem, and
-//! the program must print nothing on standard error with the default reports of stalls.
+//! Healthy programs that resemble stuck ones. Each takes dumps at its critical moments. The dumps must find no problem,
+//! and the program must print nothing on standard error with the default reports of stalls.
 #![cfg(all(feature = "diagnostics", feature = "test-util", not(miri)))]
 
 mod blocking_functions;

@@ -35,8 +35,8 @@ impl Builder {
         self
     }
 
-    /// Has no effect; provided for compatibility with Tokio. Threads of the blocking pool take several functions at once from
-    /// the queue.
+    /// Has no effect; provided for compatibility with Tokio. Threads of the blocking pool take several functions at
+    /// once from the queue.
     ///
     /// ```
     /// let runtime =

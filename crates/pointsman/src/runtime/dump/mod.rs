@@ -1,7 +1,7 @@
 //! A snapshot of the tasks of a runtime; see [`Handle::dump`](super::Handle::dump).
 //!
-//! Taking it polls no task and stops no worker. Tasks are read one after the other, so a dump can show a task as waiting
-//! that has been woken since. A [`Problem`] is reported only if two readings find it unchanged.
+//! Taking it polls no task and stops no worker. Tasks are read one after the other, so a dump can show a task as
+//! waiting that has been woken since. A [`Problem`] is reported only if two readings find it unchanged.
 //!
 //! Cost: a lock per arena and a reference count per task.
 
@@ -25,8 +25,8 @@ pub(super) use self::text::Length;
 use crate::task::activity::WaitKind;
 use crate::task::id::Id;
 
-/// A snapshot of the tasks of a runtime: what each is doing, and what it waits for. [`Display`](fmt::Display) formats it
-/// like a thread dump.
+/// A snapshot of the tasks of a runtime: what each is doing, and what it waits for. [`Display`](fmt::Display) formats
+/// it like a thread dump.
 ///
 /// [`Handle::dump`](super::Handle::dump) takes it. Awaiting a dump returns it, so programs that await Tokio's `dump`
 /// compile.
@@ -277,8 +277,8 @@ impl Task {
         self.trace.polls
     }
 
-    /// Returns the length of the longest poll that was timed. A runtime times polls that it reports as stalls, and polls
-    /// that run while others block their workers. Zero means that no poll of this task was timed.
+    /// Returns the length of the longest poll that was timed. A runtime times polls that it reports as stalls, and
+    /// polls that run while others block their workers. Zero means that no poll of this task was timed.
     #[must_use]
     pub fn longest_poll(&self) -> Duration {
         self.trace.longest_poll
@@ -329,8 +329,8 @@ impl Wait {
         self.task
     }
 
-    /// Returns the holder of the mutex, of the write lock, or of all permits of the semaphore, or the task that initializes
-    /// the cell.
+    /// Returns the holder of the mutex, of the write lock, or of all permits of the semaphore, or the task that
+    /// initializes the cell.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holder.as_ref()
@@ -338,8 +338,8 @@ impl Wait {
 }
 
 impl Holder {
-    /// Returns the task that holds the lock. `None` if that task has ended or is of another runtime, or if a thread outside
-    /// of tasks holds the lock.
+    /// Returns the task that holds the lock. `None` if that task has ended or is of another runtime, or if a thread
+    /// outside of tasks holds the lock.
     #[must_use]
     pub fn task(&self) -> Option<Id> {
         self.task
@@ -351,8 +351,8 @@ impl Holder {
         self.since
     }
 
-    /// Returns whether the lock was granted to a future that has not been polled since. The grant wakes the task, so this
-    /// state lasts only if the task does not poll that future.
+    /// Returns whether the lock was granted to a future that has not been polled since. The grant wakes the task, so
+    /// this state lasts only if the task does not poll that future.
     #[must_use]
     pub fn is_unclaimed(&self) -> bool {
         self.is_unclaimed

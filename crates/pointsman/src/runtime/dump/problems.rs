@@ -1,8 +1,8 @@
 //! Finds deadlocks and tasks that nothing can wake, in one reading of all tasks.
 //!
 //! A task that waits only for a lock of another task, or only for the end of another task, has an edge to that task. A
-//! cycle of these edges is a deadlock, or a futurelock if one of the locks was granted to a future that its task does not
-//! poll. A task that may also be waiting for something else, such as a timeout, has no edge.
+//! cycle of these edges is a deadlock, or a futurelock if one of the locks was granted to a future that its task does
+//! not poll. A task that may also be waiting for something else, such as a timeout, has no edge.
 
 use super::take::Reading;
 use crate::sync::holders;
@@ -16,14 +16,15 @@ use crate::task::inspect::{Progress, TaskFacts};
 pub enum Problem {
     /// Each of these tasks waits for the next, and the last for the first.
     ///
-    /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have been
-    /// sent to another task. A guard that borrows a lock in a `static` counts as held by the task that acquired it.
+    /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
+    /// been sent to another task. A guard that borrows a lock in a `static` counts as held by the task that acquired
+    /// it.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
     /// other tasks, for the same lock.
     ///
-    /// The usual cause is a future that is polled by reference in `select!`, or in a stream of futures, and is still pending
-    /// at the next `.await`.
+    /// The usual cause is a future that is polled by reference in `select!`, or in a stream of futures, and is still
+    /// pending at the next `.await`.
     Futurelock(Id),
     /// This task waits and has no wakers left, so only an abort can wake it.
     NoWaker(Id),

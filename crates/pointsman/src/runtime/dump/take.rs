@@ -59,8 +59,8 @@ fn find_tasks(shared: &Shared) -> FoundTasks {
 }
 
 impl Handle {
-    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for, which task holds
-    /// that lock, and which tasks wait for each other. Polls nothing, and does not stop the workers.
+    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for, which task
+    /// holds that lock, and which tasks wait for each other. Polls nothing, and does not stop the workers.
     ///
     /// May be called on any thread, also while all workers are stuck.
     ///

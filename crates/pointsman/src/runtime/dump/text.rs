@@ -198,7 +198,8 @@ fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// Formats a duration with one unit: milliseconds below ten seconds, as in the reports of the npm package, else seconds.
+/// Formats a duration with one unit: milliseconds below ten seconds, as in the reports of the npm package, else
+/// seconds.
 pub(in crate::runtime) struct Length(pub(in crate::runtime) Duration);
 
 impl fmt::Display for Length {

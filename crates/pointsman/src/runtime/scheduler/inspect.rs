@@ -1,4 +1,5 @@
-//! The state of a runtime that dumps and stall reports read. Any thread may call these functions while the runtime works.
+//! The state of a runtime that dumps and stall reports read. Any thread may call these functions while the runtime
+//! works.
 
 use std::sync::Arc;
 use std::time::Duration;

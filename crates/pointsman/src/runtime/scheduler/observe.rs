@@ -1,7 +1,7 @@
 //! Calls the functions and measures the polls that the options of the builder ask for.
 //!
-//! Cost without these options: a load of one byte per spawn, per quantum and per end of a task. The byte also has the bit
-//! of the shutdown.
+//! Cost without these options: a load of one byte per spawn, per quantum and per end of a task. The byte also has the
+//! bit of the shutdown.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -110,8 +110,8 @@ impl Shared {
         };
         // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(true) };
-        // SAFETY: the caller does not return, so that this is the task's only `JoinHandle`. It is dropped without taking
-        // the output, whose type does not matter then.
+        // SAFETY: the caller does not return, so that this is the task's only `JoinHandle`. It is dropped without
+        // taking the output, whose type does not matter then.
         drop(unsafe { JoinHandle::<()>::new(task) });
         resume_unwind(panic);
     }

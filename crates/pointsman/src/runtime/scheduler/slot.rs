@@ -124,8 +124,8 @@ impl Slot {
         self.wake_threshold.store(tasks, Relaxed);
     }
 
-    /// A number that changes with each poll, including polls of the future of `block_on`, and when the worker falls asleep
-    /// or wakes up; odd while it sleeps.
+    /// A number that changes with each poll, including polls of the future of `block_on`, and when the worker falls
+    /// asleep or wakes up; odd while it sleeps.
     pub(super) fn steps(&self) -> usize {
         self.steps.load(Relaxed)
     }
@@ -184,8 +184,8 @@ impl Slot {
             .store(self.rests.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// The number of polls so far, which wraps around on 32 bits. During a poll or at the end of a rest, other threads may
-    /// see one more or less.
+    /// The number of polls so far, which wraps around on 32 bits. During a poll or at the end of a rest, other threads
+    /// may see one more or less.
     pub(in crate::runtime) fn polls(&self) -> usize {
         (self.steps() / 2).wrapping_sub(self.rests.load(Relaxed)) & (usize::MAX / 2)
     }

@@ -1,8 +1,8 @@
 //! Reports of stalls: polls that do not return, and the work that they block.
 //!
-//! One thread per process, the [`monitor`], checks all runtimes a few times a second while any of them works, and sleeps
-//! while none does. It only reports; the [watchdog](super::scheduler) of a multi-thread runtime makes other threads run
-//! the tasks behind a stuck one.
+//! One thread per process, the [`monitor`], checks all runtimes a few times a second while any of them works, and
+//! sleeps while none does. It only reports; the [watchdog](super::scheduler) of a multi-thread runtime makes other
+//! threads run the tasks behind a stuck one.
 //!
 //! Cost: a store per poll and a load when a worker wakes up. Nothing without the feature `diagnostics`.
 
@@ -107,8 +107,8 @@ pub enum StallKind {
     BlockingPool,
     /// A timer is due, and no thread fires it.
     Timer,
-    /// I/O events wait, and no thread polls for them, for example because a waker that the last poll called does not return.
-    /// Not reported on Windows.
+    /// I/O events wait, and no thread polls for them, for example because a waker that the last poll called does not
+    /// return. Not reported on Windows.
     Io,
     /// Tasks or timers of a current-thread runtime wait, and no thread is in its `block_on`.
     Unattended,
@@ -166,8 +166,9 @@ impl Stall {
     /// Returns the stack of the thread that does not return, from the function that it runs to the one that the poll
     /// called. Includes functions that the compiler inlined.
     ///
-    /// Empty without the feature `stall-backtrace`, on systems other than Linux on x86-64 and AArch64, and if the thread
-    /// does not answer a signal. The first call looks the names up, which reads the debug information of the program.
+    /// Empty without the feature `stall-backtrace`, on systems other than Linux on x86-64 and AArch64, and if the
+    /// thread does not answer a signal. The first call looks the names up, which reads the debug information of the
+    /// program.
     #[must_use]
     pub fn stack(&self) -> &[StackFrame] {
         self.stack.frames()

@@ -16,7 +16,8 @@ use super::watch::Watch;
 use super::{Stall, StallConfig};
 use crate::task::clock;
 
-/// The maximum time between two looks. It bounds how late a stall is noticed, and determines the cost in a busy process.
+/// The maximum time between two looks. It bounds how late a stall is noticed, and determines the cost in a busy
+/// process.
 const MAX_PERIOD: Duration = Duration::from_millis(250);
 const MIN_PERIOD: Duration = Duration::from_millis(1);
 
@@ -50,7 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Miri and loom do not accept a thread that outlives the program's others, and WebAssembly has no threads.
+/// Miri and loom reject a thread that outlives all others of the program, and WebAssembly has no threads.
 fn is_possible() -> bool {
     cfg!(not(any(all(test, loom), miri, target_family = "wasm")))
 }
@@ -79,8 +80,8 @@ pub(in crate::runtime) fn forget(id: u64) {
     lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
 }
 
-/// Returns how long an awake worker with this number of `steps` has been in its current poll. Returns `None` if the poll
-/// began after the last look, or the runtime is not watched.
+/// Returns how long an awake worker with this number of `steps` has been in its current poll. Returns `None` if the
+/// poll began after the last look, or the runtime is not watched.
 #[cfg(all(unix, feature = "net"))]
 pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> Option<Duration> {
     let monitor = lock(&MONITOR);
@@ -132,7 +133,7 @@ fn run() {
             next,
         } = look(&mut printer, late);
         if is_active || is_armed {
-            // Stored only before a further look: a worker that armed the monitor during this look has not been seen yet.
+            // Another look follows: a worker that armed the monitor during this look may not have been seen.
             IS_ARMED.store(is_active, Relaxed);
             // Not a condition variable, since no event requires an earlier look at a stalled runtime.
             thread::sleep(period.saturating_sub(began.elapsed()));

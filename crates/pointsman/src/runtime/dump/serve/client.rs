@@ -1,5 +1,5 @@
-//! One connection. Its memory is bounded: it keeps one request and one answer, and reads the next request only after the
-//! answer has been sent.
+//! One connection. Its memory is bounded: it keeps one request and one answer, and reads the next request only after
+//! the answer has been sent.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};

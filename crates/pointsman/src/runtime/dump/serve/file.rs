@@ -69,8 +69,9 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         let text = format!("{} exists and is not a socket", path.display());
         return Err(io::Error::new(ErrorKind::AlreadyExists, text));
     }
-    // Connecting a datagram socket fails with `ConnectionRefused` if no process has the socket open. If one has, it fails
-    // with another error, because that socket is a stream. Unlike a stream, this never waits for the other process.
+    // Connecting a datagram socket fails with `ConnectionRefused` if no process has the socket open. If one has, it
+    // fails with another error, because that socket is a stream. Unlike a stream, this never waits for the other
+    // process.
     match UnixDatagram::unbound()?.connect(path) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
         _ => {

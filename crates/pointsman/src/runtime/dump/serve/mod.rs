@@ -1,7 +1,7 @@
 //! A socket on which a process answers with dumps of its runtime, for `pointsman-top` and other tools.
 //!
-//! A thread per socket waits for requests and takes the dumps, so it answers while all workers are stuck. The protocol is
-//! described in `docs/dump-protocol.md`.
+//! A thread per socket waits for requests and takes the dumps, so it answers while all workers are stuck. The protocol
+//! is described in `docs/dump-protocol.md`.
 
 mod client;
 mod file;
@@ -22,7 +22,8 @@ use super::super::error::shutdown_error;
 use super::super::handle::Handle;
 use super::super::id::Id;
 
-/// The sockets of all runtimes. They are not fields of the runtime, so that builds without the feature do not pay for them.
+/// The sockets of all runtimes. They are not fields of the runtime, so that builds without the feature do not pay for
+/// them.
 static SOCKETS: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
 
 struct Socket {
@@ -42,14 +43,14 @@ impl Handle {
     /// A separate thread answers, also while all workers are stuck. It sleeps while there are no requests. One
     /// [`dump`](Self::dump) answers all requests that wait; the thread spends at most a fifth of a core on dumps.
     ///
-    /// The folder, such as `/run/user/1000`, must belong to the user, and others must not be able to write to it. The socket
-    /// replaces one that an ended process left behind. Only processes of this user can connect, at most 16 at once: a
-    /// further connection replaces the one that has been silent for the longest time.
+    /// The folder, such as `/run/user/1000`, must belong to the user, and others must not be able to write to it. The
+    /// socket replaces one that an ended process left behind. Only processes of this user can connect, at most 16 at
+    /// once: a further connection replaces the one that has been silent for the longest time.
     ///
     /// # Errors
     /// `AddrInUse` if a process serves this path, `AlreadyExists` if the path is a file that is not a socket, and
-    /// `PermissionDenied` if the folder belongs to another user or others can write to it. Fails also if the runtime has
-    /// shut down, or the system refuses.
+    /// `PermissionDenied` if the folder belongs to another user or others can write to it. Fails also if the runtime
+    /// has shut down, or the system refuses.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -1,13 +1,13 @@
 //! The stack of the thread that does not return, for reports of stalls.
 //!
-//! 1. The monitor sends the thread a signal; see `linux/capture.rs`. Its handler writes the registers and the bytes of the
-//!    stack to a pipe.
+//! 1. The monitor sends the thread a signal; see `linux/capture.rs`. Its handler writes the registers and the bytes of
+//!    the stack to a pipe.
 //! 2. The monitor unwinds the copy; see `linux/unwind.rs`.
 //! 3. Names and lines are looked up when a report is read. The first time this reads the debug information of the
 //!    program, which takes long.
 //!
-//! So the handler needs no unwinder. No unwinder is async-signal-safe in every program: `backtrace` allocates and locks,
-//! and libgcc may lock the list of loaded modules.
+//! So the handler needs no unwinder. No unwinder is async-signal-safe in every program: `backtrace` allocates and
+//! locks, and libgcc may lock the list of loaded modules.
 
 #[cfg(all(
     feature = "stall-backtrace",

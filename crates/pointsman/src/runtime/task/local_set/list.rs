@@ -1,7 +1,7 @@
 //! The local sets of the process, for dumps and stall reports of the runtimes that run them.
 //!
-//! Invariant: another thread uses the arena of a set only under the lock of its [`Listing`], which is emptied before the
-//! arena is closed. It then holds no other lock.
+//! Invariant: another thread uses the arena of a set only under the lock of its [`Listing`], which is emptied before
+//! the arena is closed. It then holds no other lock.
 //!
 //! Cost: a lock of the process per set, and a store per poll. Nothing without the feature `diagnostics`.
 

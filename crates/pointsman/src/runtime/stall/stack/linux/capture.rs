@@ -1,12 +1,12 @@
 //! Copies the registers and the stack of another thread.
 //!
 //! The signal is `SIGURG`, which Go uses for preemption for the same reasons: its default action is to ignore it, so a
-//! late one is harmless; debuggers pass it on; the C library does not use it; few programs do, and they must expect it at
-//! any time. The handler is installed with the first capture, and passes signals that the monitor has not sent to the
-//! handler that it replaced. If the program has replaced the handler since, the monitor sends no signal.
+//! late one is harmless; debuggers pass it on; the C library does not use it; few programs do, and they must expect it
+//! at any time. The handler is installed with the first capture, and passes signals that the monitor has not sent to
+//! the handler that it replaced. If the program has replaced the handler since, the monitor sends no signal.
 //!
-//! The handler calls `gettid` and `write` only, as system calls. The kernel copies the stack: it stops at the end of the
-//! mapping, and reads memory that other threads may be writing without a data race of this program.
+//! The handler calls `gettid` and `write` only, as system calls. The kernel copies the stack: it stops at the end of
+//! the mapping, and reads memory that other threads may be writing without a data race of this program.
 
 use std::ffi::{c_int, c_void};
 use std::io::{self, Read};
@@ -20,8 +20,8 @@ use super::exchange::Exchange;
 
 const SIGNAL: c_int = libc::SIGURG;
 
-/// How long the monitor waits for the handler to begin, in parts: if the process is stopped during one, the others remain.
-/// A thread enters the handler when it gets a core, unless it blocks the signal or waits for a disk.
+/// How long the monitor waits for the handler to begin, in parts: if the process is stopped during one, the others
+/// remain. A thread enters the handler when it gets a core, unless it blocks the signal or waits for a disk.
 const DEADLINE: [Duration; 10] = [Duration::from_millis(100); 10];
 
 /// The capacity of the pipe. Longer stacks are cut.

@@ -12,7 +12,7 @@ pub(super) fn this_thread() -> i32 {
     std::thread_local! {
         static NUMBER: std::cell::Cell<i32> = const { std::cell::Cell::new(0) };
     }
-    // A new thread has a new value, which may have the address of one that has ended.
+    // Each thread has its own value, even if its address is that of a thread that has ended.
     NUMBER
         .try_with(|number| {
             if number.get() == 0 {

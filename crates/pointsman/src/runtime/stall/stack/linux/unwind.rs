@@ -25,7 +25,8 @@ type Modules<'a> = UnwinderNative<&'a [u8], MayAllocateDuringUnwind>;
 pub(super) fn unwind(snapshot: &Snapshot) -> Vec<usize> {
     let mut addresses = Vec::new();
     let mut unwind = || addresses = unwind_locked(snapshot);
-    // The loader locks the list of modules during these calls, so no module is unmapped. All work is done in the first call.
+    // The loader locks the list of modules during these calls, so no module is unmapped. All work is done in the first
+    // call.
     with_modules(&mut |_| {
         unwind();
         true
