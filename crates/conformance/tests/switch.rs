@@ -1,5 +1,5 @@
-//! The switch of a program from Tokio to pointsman, as the guides describe it: by the manifest, by `cargo --config`, and
-//! with the guard that does not compile on Tokio.
+//! The switch of a program from Tokio to pointsman, as the guides describe it: by the manifest, by `cargo --config`,
+//! and with the guard that does not compile on Tokio.
 
 use std::fs;
 use std::path::{Path, PathBuf};

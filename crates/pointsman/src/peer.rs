@@ -9,7 +9,7 @@ pub(crate) struct Peer {
     pub(crate) gid: libc::gid_t,
 }
 
-/// The user as whom this process may do things.
+/// Returns the effective user id of this process.
 #[cfg(feature = "diagnostics")]
 pub(crate) fn effective_user() -> libc::uid_t {
     // SAFETY: `geteuid` has no preconditions and cannot fail.

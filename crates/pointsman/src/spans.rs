@@ -1,15 +1,15 @@
-//! The parts of Tokio's instrumentation that tokio-console reads: resources, the operations that wait for them, and what
-//! these operations return when they are polled. Tasks, timers and primitives have their spans beside them. Names,
+//! The parts of Tokio's instrumentation that tokio-console reads: resources, the operations that wait for them, and
+//! what these operations return when they are polled. Tasks, timers and primitives have their spans beside them. Names,
 //! targets, fields and their order are Tokio's.
 //!
-//! A subscriber is user code: it may panic, spawn tasks and use locks and channels of this crate. So a span or an event
-//! comes when the state around it is consistent.
+//! A subscriber is user code: it may panic, spawn tasks and use locks and channels of this crate. So the code emits a
+//! span or an event only while its state is consistent.
 //!
-//! Cost: nothing without the feature `tracing`: the types are empty, and the functions and macros do nothing. With it, one
-//! load per span or event that no subscriber wants, and the size of the spans in tasks and primitives.
+//! Cost: nothing without the feature `tracing`: the types are empty, and the functions and macros do nothing. With it,
+//! one load per span or event that no subscriber wants, and the size of the spans in tasks and primitives.
 
 /// Awaits a future within the spans of an operation on a resource: `traced_op!(span, source, poll, future)`.
-/// Without the feature this is the future.
+/// Without the feature it returns the future unchanged.
 #[cfg(feature = "tracing")]
 macro_rules! traced_op {
     ($span:expr, $source:literal, $poll:literal, $future:expr) => {
@@ -46,7 +46,7 @@ macro_rules! resource_span {
     }};
 }
 
-/// Says that the state of the resource whose span is entered changes: `update!(field = value, field.op = "add")`.
+/// Records a state change of the resource whose span is entered: `update!(field = value, field.op = "add")`.
 #[cfg(feature = "tracing")]
 macro_rules! update {
     ($($fields:tt)+) => {
@@ -54,7 +54,7 @@ macro_rules! update {
     };
 }
 
-/// As [`update`], within the span of the resource.
+/// Like [`update`], within the span of the resource.
 #[cfg(feature = "tracing")]
 macro_rules! update_in {
     ($span:expr, $($fields:tt)+) => {
@@ -62,7 +62,7 @@ macro_rules! update_in {
     };
 }
 
-/// Says that the state of the operation whose span is entered changes.
+/// Records a state change of the operation whose span is entered.
 #[cfg(feature = "tracing")]
 macro_rules! update_op {
     ($($fields:tt)+) => {
@@ -166,7 +166,7 @@ mod implementation {
         }
     }
 
-    /// Says what the poll of an operation returns.
+    /// Records the result of a poll of an operation.
     pub(crate) fn poll_op<T>(name: &'static str, poll: Poll<T>) -> Poll<T> {
         trace!(
             target: "runtime::resource::poll_op",

@@ -1,5 +1,5 @@
-//! Dumps taken 1,000 times a second while tasks spawn, wait for everything that a dump knows, are aborted and end, and while
-//! polls stall. For the sanitizers, which see every access that a dump makes: `make dump-under-load`.
+//! Takes 1,000 dumps a second while tasks spawn, wait for each kind of resource, are aborted and end, and while polls
+//! stall. Sanitizers check each memory access of a dump: `make dump-under-load`.
 #![cfg(feature = "diagnostics")]
 
 use std::sync::Arc;

@@ -682,8 +682,8 @@ fn all_workers_work_after_a_dump() {
     });
 }
 
-/// tokio-rs/tokio#6343: a worker panics after a dump, since a task that was notified during the dump is not any more. The
-/// issue has no program: here tasks are woken, aborted and completed while dumps are taken.
+/// tokio-rs/tokio#6343: a worker panics after a dump, since a task that was notified during the dump is not any more.
+/// The issue has no program: here tasks are woken, aborted and completed while dumps are taken.
 #[test]
 fn dumps_meet_tasks_that_are_woken_and_aborted() {
     must_end(|| {

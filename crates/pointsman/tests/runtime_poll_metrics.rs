@@ -198,7 +198,8 @@ fn a_bucket_that_is_not_there_panics() {
 }
 
 proptest! {
-    /// The buckets cover all durations without a gap, and only the first and the last are wider than their values allow.
+    /// The buckets cover all durations without a gap, and only the first and the last are wider than their values
+    /// allow.
     #[test]
     fn log_buckets_are_contiguous(
         min in 0..20_000_000_000_u64,

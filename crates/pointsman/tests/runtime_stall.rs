@@ -21,8 +21,8 @@ const THRESHOLD: Duration = Duration::from_millis(30);
 /// Longer than any stall of a healthy program takes to be reported.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// Builds a runtime whose reports of this kind, with times and ids replaced, can be received. On a busy machine a thread that
-/// waits for a core causes reports of other kinds.
+/// Builds a runtime whose reports of this kind, with times and ids replaced, can be received. On a busy machine a
+/// thread that waits for a core causes reports of other kinds.
 fn watched(kind: StallKind, builder: &mut Builder) -> (Runtime, Receiver<String>) {
     watched_for(move |each| each == kind, THRESHOLD, builder)
 }
@@ -217,8 +217,8 @@ fn a_waker_that_does_not_return_is_reported() {
 #[test]
 fn a_late_timer_is_reported() {
     must_end(|| {
-        // A runtime whose polls were short so far runs many until it looks for timers. None of these is a stall; on a busy
-        // machine one may be, and hide the timer.
+        // A runtime whose polls were short so far runs many until it looks for timers. None of these is a stall; on a
+        // busy machine one may be, and hide the timer.
         let text = loop {
             let (runtime, reported) = watched(StallKind::Timer, &mut Builder::new_current_thread());
             runtime.block_on(async {
@@ -243,7 +243,7 @@ fn a_late_timer_is_reported() {
     });
 }
 
-/// All workers are blocked, so the watchdog polls, and gets stuck in a waker. Then the workers go on, without I/O.
+/// All workers are blocked, so the watchdog polls, and gets stuck in a waker. Then the workers continue, without I/O.
 #[cfg(all(unix, feature = "net"))]
 #[test]
 fn io_that_no_thread_polls_is_reported() {
@@ -430,8 +430,8 @@ fn a_panic_of_the_hook_ends_no_reports() {
     });
 }
 
-/// Runs this test's process again with `POINTSMAN_STALL`, in which a task stalls until a line on standard error has this
-/// text, or for a while. Returns whether there was such a line.
+/// Runs this test's process again with `POINTSMAN_STALL`, in which a task stalls until a line on standard error has
+/// this text, or for a while. Returns whether there was such a line.
 fn child_prints(text: &str, value: &str) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
@@ -493,8 +493,8 @@ mod stacks {
         });
     }
 
-    /// The stack of the first stall that is reported of a runtime with one worker, which runs `block`. Its parameter becomes
-    /// ready when the stall was reported.
+    /// The stack of the first stall that is reported of a runtime with one worker, which runs `block`. Its parameter
+    /// becomes ready when the stall was reported.
     fn stack_of(block: impl FnOnce(Receiver<()>) + Send + 'static) -> Vec<StackFrame> {
         let (report, reported) = channel();
         let runtime = workers(1)

@@ -1,5 +1,5 @@
-//! The spans and events of the feature `tracing`. Tokio's own tests of them run in `crates/conformance`; these are about
-//! tasks, the state of locks, and subscribers that panic or use the runtime.
+//! The spans and events of the feature `tracing`. Tokio's own tests of them run in `crates/conformance`; these are
+//! about tasks, the state of locks, and subscribers that panic or use the runtime.
 #![cfg(feature = "tracing")]
 
 use std::cell::Cell;

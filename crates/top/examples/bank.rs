@@ -1,4 +1,4 @@
-//! A bank in which something of each kind goes wrong, to look at with `pointsman-top`:
+//! A bank with each kind of problem, to inspect with `pointsman-top`:
 //!
 //! ```sh
 //! cargo run --package pointsman-top --example bank -- /run/user/$(id -u)/bank.sock
@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     run(path.as_ref(), std_mpsc::channel().1)
 }
 
-/// Runs until the sender is dropped, or for ever if it was dropped before.
+/// Runs until the sender is dropped; never returns if it was dropped before.
 pub(crate) fn run(path: &Path, end: std_mpsc::Receiver<()>) -> io::Result<()> {
     let mut builder = Builder::new_multi_thread();
     builder
@@ -108,7 +108,7 @@ async fn statement(account: Arc<Mutex<u64>>, all: Arc<Barrier>) -> u64 {
     *account.lock().await
 }
 
-/// A futurelock: the lock is granted to a future that is not polled any more.
+/// A futurelock: the lock is granted to a future that is no longer polled.
 async fn quote(account: Arc<Mutex<u64>>) {
     let held = account.lock().await;
     let mut other = pin!(account.lock());

@@ -1,4 +1,4 @@
-//! What a process answers: the structure of `docs/dump-protocol.md`.
+//! The answer of a process: the structure of `docs/dump-protocol.md`.
 
 use std::collections::HashMap;
 

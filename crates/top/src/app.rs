@@ -1,4 +1,4 @@
-//! What is shown, and how keys change it.
+//! The state of the screen, and the keys that change it.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct Details {
     pub(crate) scrolled: u16,
 }
 
-/// An answer, and what it says together with the one before it.
+/// An answer, and the rates since the answer before it.
 pub(crate) struct Frame {
     pub(crate) answer: Answer,
     /// From 0 to 1, for each worker.

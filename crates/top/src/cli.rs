@@ -14,7 +14,8 @@ use crate::{screen, terminal};
 
 /// Shows the tasks of a running program, and what is stuck.
 ///
-/// The program opts in with `Handle::serve_dumps(path)` of pointsman's runtime and its feature `diagnostics`.
+/// The program opts in with `Handle::serve_dumps(path)` of pointsman's runtime, with the features `diagnostics` and
+/// `net`.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -75,7 +76,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     terminal::run(connection, arguments.sort, arguments.interval)
 }
 
-/// Loads are known from two answers.
+/// The time between the two answers of `--once`, from which the loads are computed.
 const SAMPLE: Duration = Duration::from_millis(250);
 
 fn once(mut connection: Connection, request: Request) -> Result<String, String> {

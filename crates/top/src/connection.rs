@@ -10,21 +10,21 @@ use std::time::Duration;
 /// Longer than any answer of this version.
 const MAX_ANSWER: u64 = 64 << 20;
 
-/// How long `--once` and `--json` wait. The screen shows for how long it has been waiting instead.
+/// How long `--once` and `--json` wait for an answer. The interactive screen keeps waiting, and shows for how long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The number of tasks that are asked for.
+/// The number of tasks in a request.
 const COUNT: usize = 1_000;
 
 pub(crate) struct Connection {
     stream: BufReader<UnixStream>,
 }
 
-/// Which tasks the answer is to have.
+/// The tasks that the answer has to include.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) order: Order,
-    /// A task that is to be there in any case.
+    /// The id of a task that the answer includes if it exists.
     pub(crate) task: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Connection {
         Ok(Self { stream })
     }
 
-    /// Lets [`ask`](Self::ask) fail instead of waiting for ever.
+    /// Makes [`ask`](Self::ask) fail after a time instead of waiting without a limit.
     pub(crate) fn with_patience(self) -> Result<Self, String> {
         let stream = self.stream.get_ref();
         let set = stream.set_read_timeout(Some(PATIENCE));

@@ -1,4 +1,4 @@
-//! Shows what the tasks of a running program do. See README.md.
+//! Shows the tasks of a running program. See README.md.
 
 #[cfg(unix)]
 mod answer;

@@ -1,4 +1,4 @@
-//! The loop that draws frames and reads keys. Two threads send it answers and keys, so it waits for neither.
+//! The loop that draws frames and handles keys. Two threads send it answers and keys, so neither delays the other.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -56,7 +56,7 @@ fn show(
     interval: Duration,
 ) -> Result<(), String> {
     let mut next = Instant::now();
-    // When the request was sent that is not answered yet.
+    // The time of the request without an answer.
     let mut asked = None;
     loop {
         let now = Instant::now();

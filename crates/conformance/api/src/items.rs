@@ -25,8 +25,8 @@ pub(crate) struct Items {
     pub(crate) impls: BTreeMap<String, Vec<Bounds>>,
 }
 
-/// Reads rustdoc's JSON. `name` is the name of the crate, which becomes `tokio`. A type with several paths gets one that
-/// `like` has.
+/// Reads rustdoc's JSON. `name` is the name of the crate, which becomes `tokio`. A type with several paths gets one
+/// that `like` has.
 pub(crate) fn read(json: &Path, name: &str, like: Option<&Items>) -> Result<Items> {
     let api = public_api::Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)

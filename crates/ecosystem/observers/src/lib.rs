@@ -1,2 +1,2 @@
-//! Programs that are observed by tools for Tokio, one per tool, in `src/bin`. Each checks what its tool reports and ends
-//! with a line about it.
+//! Programs that are observed by tools for Tokio, one per tool, in `src/bin`. Each checks what its tool reports and
+//! ends with a line about it.

@@ -4,8 +4,8 @@
 //! cargo run --release --bin observers
 //! ```
 //!
-//! The programs are in `observers`. The exit code is 1 if one does not compile or fails on pointsman, or if what it records
-//! there, lines that begin with `| `, differs from what it records on Tokio with the flag.
+//! The programs are in `observers`. The exit code is 1 if one does not compile or fails on pointsman, or if what it
+//! records there, lines that begin with `| `, differs from what it records on Tokio with the flag.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -19,7 +19,8 @@ pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
     coop::poll_proceed(cx).map(drop)
 }
 
-/// A random number below `n`, of the generator that [`rng_seed`](crate::runtime::Builder::rng_seed) sets. Tokio's macros have it here.
+/// A random number below `n`, of the generator that [`rng_seed`](crate::runtime::Builder::rng_seed) sets. Tokio's
+/// macros have it here.
 #[inline]
 pub fn thread_rng_n(n: u32) -> u32 {
     context::random_below(n)

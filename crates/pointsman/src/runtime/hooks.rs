@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::task::id::Id;
 use crate::task::raw::RawTask;
 
-/// A task, as the functions of [`Builder::on_task_spawn`](super::Builder::on_task_spawn) and its relatives get it.
+/// The task that [`Builder::on_task_spawn`](super::Builder::on_task_spawn) and the related options pass to functions.
 ///
 /// ```
 /// use pointsman::runtime::{Builder, TaskMeta};
@@ -53,8 +53,8 @@ impl TaskMeta<'_> {
         self.id
     }
 
-    /// Returns the location of the call that spawned the task. It is known unless the feature `diagnostics` is off; then
-    /// the location is one in this crate, so that hooks written for Tokio compile.
+    /// Returns the location of the call that spawned the task. Without the feature `diagnostics`, returns a location in
+    /// this crate, so that hooks written for Tokio compile.
     ///
     /// ```
     /// use pointsman::runtime::Builder;

@@ -298,7 +298,7 @@ impl Runtime {
         // After the tasks were dropped, since their destructors may submit blocking functions.
         shared.blocking.close();
         shared.blocking.wait(shared, until);
-        // The last, so that a shutdown that waits can be looked at.
+        // Last, so that tools can inspect a shutdown that waits.
         #[cfg(all(unix, feature = "diagnostics", feature = "net"))]
         super::dump::serve::end(shared.id);
     }

@@ -1,18 +1,19 @@
-//! Which task holds a lock, for dumps: mutexes, write locks, and semaphores whose permits one task holds all.
+//! The holders of locks, for dumps: of mutexes, write locks, cells that are initialized, and semaphores if one task
+//! holds all permits.
 //!
-//! A lock records its holder beside its permits. A dump cannot read it there, since a lock that a task waits for
-//! may be freed meanwhile. So a request that has to wait copies the holder to a table of the process, and so
-//! does each later change while requests wait. The table has a fixed size and loses an entry if another lock
-//! with waiters has the same place: a dump then knows no holder.
+//! A lock records its holder beside its permits. A dump cannot read it there, since a lock that a task waits for may be
+//! freed during the dump. So a request that has to wait copies the holder to a table of the process, and so does each
+//! later change while requests wait. The table has a fixed size. If two locks with waiters have the same place, one
+//! entry is lost, and a dump shows no holder of that lock.
 //!
 //! # Invariants
 //!
-//! - The record is written by an owner of the permits, or under the queue's lock by the thread that grants them.
-//!   So its last value is that of the last owner. A request that has to wait may see [`FREE`], if the owner has
-//!   not recorded itself yet.
-//! - The entry of a lock that has waiters has the last value of the record, or an earlier one for a moment; see
-//!   `publish`.
-//! - An entry is one word, with a part of a hash of the lock's address, so a reader never takes the holder of one lock for that of another.
+//! - Only an owner of the permits writes the record, or the thread that grants them, under the queue's lock. So its
+//!   last value is that of the last owner. A request that has to wait may see [`FREE`], if the owner has not recorded
+//!   itself yet.
+//! - The entry of a lock with waiters has the last value of the record, or for a moment an earlier one; see `publish`.
+//! - The holder and a tag, which is part of a hash of the lock's address, are one word. So a reader does not take the
+//!   holder of one lock for that of another.
 //!
 //! Cost: 16 bytes per lock and two stores to acquire it, two more to wait for it. Nothing without the
 //! feature `diagnostics`.
@@ -24,16 +25,16 @@ use crate::task::activity::WaitKind;
 pub(crate) struct LockHolder {
     /// The low half of the task's id; 0 if no task holds it.
     pub(crate) number: u32,
-    /// By the coarse clock.
+    /// The time at which the lock was acquired, by the coarse clock.
     pub(crate) since: u32,
-    /// It was granted to a future that has not been polled since. The number of polls of the task at that time, modulo
-    /// 2^30.
+    /// If the lock was granted to a future that has not been polled since: the task's number of polls at that time,
+    /// modulo 2^30.
     pub(crate) granted_at: Option<u32>,
-    /// Its guard can be moved to another task, so the holder is only the task that acquired it.
+    /// Whether the guard can be sent to another task. The holder is then only the task that acquired the lock.
     pub(crate) may_have_moved: bool,
 }
 
-/// Returns the holder of the lock that a task has noted as what it waits for.
+/// Returns the holder of a lock with waiters, by the kind and identity that a waiting task has noted.
 pub(crate) fn of(kind: WaitKind, identity: u32) -> Option<LockHolder> {
     match kind {
         WaitKind::Mutex | WaitKind::RwLock | WaitKind::Semaphore | WaitKind::OnceCell => {
@@ -64,12 +65,12 @@ mod implementation {
     /// Set beside a task if the permits were granted and not claimed.
     const UNCLAIMED: u64 = 1 << 32;
 
-    /// How often a request that has to wait looks whether the owner has recorded itself.
+    /// How often a request that has to wait checks whether the owner has recorded itself.
     const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 100 };
 
     /// Set beside a task whose guard can move to another one.
     const MOVABLE: u64 = 1 << 33;
-    /// Above it is the number of the task's polls, if the permits were not claimed.
+    /// The bits from here on are the task's number of polls, if the permits were not claimed.
     const POLLS_SHIFT: u32 = 34;
     const OWNER: u64 = (1 << POLLS_SHIFT) - 1;
 
@@ -80,8 +81,8 @@ mod implementation {
         /// above.
         owner: AtomicU64,
         since: AtomicU32,
-        /// The kind in the upper bits, and the number of permits that make their owner the only one. With 0, no
-        /// holder is known.
+        /// The kind in the upper bits, and in the lower ones the number of all permits: an owner of that many is the
+        /// only one. 0 if the holder is never known.
         all: AtomicU32,
     }
 
@@ -164,7 +165,7 @@ mod implementation {
 
         /// Called when there may be several owners from now on.
         pub(in crate::sync) fn shared(&self) {
-            // Otherwise the entry says so already.
+            // If the record is `SHARED` already, so is the entry.
             if self.owner.load(Relaxed) != SHARED {
                 self.owner.store(SHARED, Relaxed);
                 self.publish();
@@ -225,7 +226,7 @@ mod implementation {
         fn publish(&self) {
             let (entry, tag) = entry_of(activity::identity(WaitKind::Mutex, self.address()));
             let mut owner = self.owner.load(Relaxed);
-            // A lock that is always waited for: its holder has published this.
+            // The holder of a lock that always has waiters has already published this value.
             if entry.word.load(Relaxed) == tag | owner & OWNER
                 && entry.since.load(Relaxed) == self.since.load(Relaxed)
             {
@@ -257,7 +258,7 @@ mod implementation {
         polls: AtomicU32,
     }
 
-    /// A power of two. Of 64 locks with waiters, one is likely to lose its entry.
+    /// A power of two. With 64 locks that have waiters, the probability that two share an entry is about 40 %.
     const ENTRIES: usize = 4096;
     const TAG_SHIFT: u32 = 34;
 

@@ -1,10 +1,11 @@
-//! What a task does: how often it was polled, its longest poll that was timed, and what it waits for. For dumps
-//! and stall reports.
+//! The activity of a task, for dumps and stall reports: its number of polls, its longest timed poll, and what it waits
+//! for.
 //!
-//! The code that makes a task wait notes it, on the path on which it returns `Pending`; a poll begins without a
-//! note. The noted address is an identity only: a reader must not follow it, as its object may be freed.
+//! The code that makes a task wait notes the wait when it returns `Pending`. A poll begins without a note. The noted
+//! address is only an identity: a reader must not dereference it, since its object may be freed.
 //!
-//! All fields are Relaxed: they are written by the thread that runs the task, and readers want a recent value.
+//! All accesses are Relaxed: only the thread that runs the task writes, except the longest poll, and readers need only
+//! a recent value.
 //!
 //! Cost: 12 bytes per task, two stores per poll. Nothing without the feature `diagnostics`.
 
@@ -52,8 +53,9 @@ impl WaitKind {
     }
 }
 
-/// The 32 bits by which a note tells what is waited for: of an address those that differ between objects of a
-/// heap, and of a task the low half of its id. Other objects may have the same, so it is never certain alone.
+/// Returns 32 bits that identify what a task waits for: of an address, the bits that differ between objects on the
+/// heap; of a task, the low half of its id. Two objects may have the same identity, so a reader must also check other
+/// facts.
 #[inline]
 pub(crate) fn identity(kind: WaitKind, address: usize) -> u32 {
     match kind {
@@ -62,7 +64,7 @@ pub(crate) fn identity(kind: WaitKind, address: usize) -> u32 {
     }
 }
 
-/// The wait that a task noted last in its last poll.
+/// The last wait that a task noted in its last poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitNote {
     pub(crate) kind: WaitKind,
@@ -186,7 +188,7 @@ mod implementation {
     #[inline]
     pub(crate) fn note_wait(kind: WaitKind, address: usize, waker: &Waker) {
         current::with_header(|header| {
-            // A waker of a combinator does not poll the task's other waits again, so that they are not noted.
+            // With the waker of a combinator, the task's other waits are not polled again, and so are not noted.
             let is_own_waker = std::ptr::eq(waker.data(), std::ptr::from_ref(header).cast());
             header
                 .activity

@@ -61,7 +61,7 @@ struct OwnerState {
     is_shut_down: bool,
 }
 
-/// What a new task is made of. The state word of the slot is vacant, and [`Header::chunk`] works.
+/// The parts of a new task. The state word of the slot is vacant, and [`Header::chunk`] works.
 pub(super) struct Allocated {
     pub(super) memory: NonNull<Header>,
     pub(super) id: Id,
@@ -136,7 +136,7 @@ impl<S: Schedule> Arena<S> {
     /// Allocates a slot for a task.
     ///
     /// # Safety
-    /// As of [`allocate_used`](Self::allocate_used).
+    /// The requirements are those of [`allocate_used`](Self::allocate_used).
     pub(super) unsafe fn allocate(
         arena: NonNull<Self>,
         layout: Layout,

@@ -77,10 +77,10 @@ impl RawTask {
         }
     }
 
-    /// Apart from [`new`](Self::new), which then calls no function and so saves no registers.
+    /// Kept out of [`new`](Self::new), which then calls no function and so saves no registers.
     ///
     /// # Safety
-    /// As of [`new`](Self::new).
+    /// The requirements of [`new`](Self::new).
     #[cold]
     #[inline(never)]
     unsafe fn new_slowly<F: Future, S: Schedule>(

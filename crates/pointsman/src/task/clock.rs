@@ -1,15 +1,15 @@
 //! A coarse clock of the process, which costs one load to read. The age of a task is measured with it.
 //!
 //! Workers set it at the end of each quantum and when they wake up, since they read the time there anyway. So
-//! it is late by the length of the polls that run; the monitor of stalls, which also sets it, bounds that. It
-//! stands still while all runtimes are idle: [`refresh`] is called before a thread that is not a worker spawns
+//! it lags by the length of the running polls, up to the period of the stall monitor, which also sets it. It
+//! stops while all runtimes are idle: [`refresh`] is called before a thread that is not a worker spawns
 //! a task in an idle runtime.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The unit of the clock, in milliseconds. With 32 bits it runs for two years and then begins again.
+/// The unit of the clock, in milliseconds. With 32 bits, the clock wraps around after two years.
 const TICK_MS: u64 = 16;
 
 static NOW: AtomicU32 = AtomicU32::new(0);

@@ -35,7 +35,7 @@ thread_value! {
     static HAS_YIELDED: Cell<bool> = Cell::new(false);
 }
 
-/// Counts a yield without budget. The runtime sets it, which this module does not know.
+/// Counts a yield without budget. The runtime sets the function, since this module does not depend on the runtime.
 pub(crate) static COUNT_FORCED_YIELD: OnceLock<fn()> = OnceLock::new();
 
 #[cold]

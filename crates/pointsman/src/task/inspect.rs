@@ -1,7 +1,7 @@
 //! Reads tasks while other threads run them, for dumps.
 //!
-//! Invariant: a reader holds a reference to each task that it reads, so the task's memory is not reused
-//! meanwhile. It reads the state word, which is atomic, the fields of the header that are never changed, and
+//! Invariant: a reader holds a reference to each task while it reads it, so the task's memory is not reused
+//! during that time. It reads the state word, which is atomic, the fields of the header that are never changed, and
 //! Relaxed counters. It never touches the future.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::arena::FoundTasks;
 use super::id::Id;
 use super::origin::OriginParts;
 
-/// What the state word says of a task that is not complete.
+/// The state of a task that is not complete, from its state word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A thread runs it, or it has yielded and is queued.

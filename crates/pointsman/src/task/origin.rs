@@ -1,5 +1,5 @@
-//! Where a task comes from: the location of the call that spawned it, its name, its age and its spawner. For
-//! dumps and stall reports.
+//! The origin of a task, for dumps and stall reports: the location of the call that spawned it, its name, the time of
+//! the spawn and the spawner.
 //!
 //! A location is stored as a number, its index in a table of the process, which has an entry for each call in
 //! the source text. A name belongs to one task: its entry is removed with the task.
@@ -74,8 +74,8 @@ impl<'a> SpawnSite<'a> {
 }
 
 impl SpawnSite<'_> {
-    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself. Without
-    /// the feature `tracing` this is the future.
+    /// Puts the future of a new task into its span, before the task is created: a subscriber may spawn tasks itself.
+    /// Without the feature `tracing` this is the future.
     #[inline]
     pub(crate) fn traced<F>(&mut self, future: F) -> Traced<F> {
         #[cfg(feature = "tracing")]
@@ -85,7 +85,7 @@ impl SpawnSite<'_> {
     }
 }
 
-/// What a dump says of a task's origin.
+/// The origin of a task, as a dump reads it.
 #[derive(Clone)]
 pub(crate) struct OriginParts {
     pub(crate) location: &'static Location<'static>,
@@ -117,7 +117,7 @@ mod implementation {
 
     /// Set in a site if the task has a name.
     const NAMED: u16 = 1 << 15;
-    /// The number of locations that have a number of their own. Further ones share the last, and are not known.
+    /// The number of locations, including one number that all further locations share: those are not known.
     const MAX_SITES: usize = NAMED as usize;
 
     pub(crate) struct Origin {
@@ -154,7 +154,7 @@ mod implementation {
     }
 
     impl Site {
-        /// The location alone. Takes no lock if this thread has asked for it lately.
+        /// Returns the location. Takes no lock if this thread's cache has it.
         pub(crate) fn location(&self) -> &'static Location<'static> {
             thread_local! {
                 static KNOWN_HERE: Cell<[(u16, Option<&'static Location<'static>>); KNOWN]> =
@@ -209,7 +209,7 @@ mod implementation {
         }
     }
 
-    /// The locations that an arena has used lately.
+    /// A cache of the locations that an arena has used.
     pub(crate) struct KnownSites([(*const Location<'static>, u16); KNOWN]);
 
     /// Measured: most arenas see fewer calls that spawn. A power of two.
@@ -247,7 +247,7 @@ mod implementation {
     #[derive(Default)]
     struct Sites {
         locations: Vec<&'static Location<'static>>,
-        /// By address, as the compiler merges most equal locations.
+        /// By address, since the compiler merges most equal locations.
         numbers: HashMap<usize, u16>,
     }
 
@@ -268,7 +268,7 @@ mod implementation {
         }
     }
 
-    // Of the standard library also in models: no code that is modelled depends on them.
+    // Mutexes of the standard library, also in models: no modelled code depends on them.
     static SITES: LazyLock<Mutex<Sites>> = LazyLock::new(Mutex::default);
     static NAMES: LazyLock<Mutex<HashMap<Id, Arc<str>>>> = LazyLock::new(Mutex::default);
 

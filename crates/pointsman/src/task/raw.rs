@@ -33,8 +33,8 @@ pub(crate) struct Header {
     pub(crate) site: Site,
     /// Empty without the feature `tracing`.
     pub(super) span: TaskSpan,
-    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics leave
-    /// no space for an address. See [`Header::chunk`].
+    /// The distance to the chunk of the slab that holds this task, in units of [`STEP`]: the fields of diagnostics
+    /// leave no space for an address. See [`Header::chunk`].
     #[cfg(feature = "diagnostics")]
     pub(super) offset: u16,
     /// See [`Header::chunk`].
@@ -46,7 +46,7 @@ impl Header {
     /// Returns the chunk of a task. It leads to the arena and so to the scheduler.
     ///
     /// # Safety
-    /// `header` is a slot of a slab that was initialised, and was not made of a reference to the header.
+    /// `header` is an initialized slot of a slab, and was not derived from a reference to the header.
     #[inline]
     pub(super) unsafe fn chunk(header: NonNull<Self>) -> *const Chunk {
         #[cfg(feature = "diagnostics")]
@@ -123,7 +123,7 @@ impl Notified {
         Some(Self { task, is_running })
     }
 
-    /// Runs the task as [`run`](Self::run) does. Returns also how long the poll took, and notes that.
+    /// Runs the task like [`run`](Self::run). Also notes and returns how long the poll took.
     pub(crate) fn run_timed(self) -> (Option<Self>, Duration) {
         let task = self.task;
         task.state().add_reference();

@@ -24,7 +24,7 @@ mod implementation {
         }
     }
 
-    /// What a spawn says of its task besides the location and the name.
+    /// The fields of a task's span besides the location and the name.
     #[derive(Clone, Copy)]
     pub(crate) struct SpawnSpan {
         kind: &'static str,
@@ -32,7 +32,7 @@ mod implementation {
         original_size: usize,
         /// The name and size of a blocking function.
         function: Option<(&'static str, usize)>,
-        /// Of a task whose span has it.
+        /// The id that the span has, and that the task must get.
         id: Option<Id>,
         span: TaskSpan,
     }
@@ -131,7 +131,7 @@ mod implementation {
         (original_size != size).then_some(original_size)
     }
 
-    /// Puts the future of a `block_on` into a span. It is no task, and has the id of none.
+    /// Puts the future of a `block_on` into a span. It is not a task, and its id is of no task.
     pub(crate) fn block_on<F>(future: F, location: &'static Location<'static>) -> Traced<F> {
         let size = size_of::<F>();
         let span = trace_span!(
@@ -150,7 +150,7 @@ mod implementation {
         future.instrument(span)
     }
 
-    /// Says what happens to a waker of the task, and does it, also if the subscriber panics.
+    /// Records an operation on a waker of the task, and runs it, even if the subscriber panics.
     #[inline]
     pub(crate) fn waker(task: TaskSpan, op: &'static str, run: impl FnOnce()) {
         let Some(id) = task.0 else { return run() };

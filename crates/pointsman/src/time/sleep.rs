@@ -198,7 +198,7 @@ impl Sleep {
         self.restart(deadline);
     }
 
-    /// As [`reset`](Self::reset), by the next tick of an interval.
+    /// Like [`reset`](Self::reset), for the next tick of an interval.
     pub(super) fn restart(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;

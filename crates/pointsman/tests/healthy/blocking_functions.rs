@@ -1,5 +1,5 @@
-//! Functions keep a thread of the blocking pool busy for longer than a poll may last, while another thread serves the
-//! rest; and many short ones wait in a queue, which moves.
+//! A function keeps a thread of the blocking pool busy for longer than a poll may last, while another thread runs the
+//! others. Many short functions wait in a queue that makes progress.
 
 use std::thread;
 use std::time::Duration;

@@ -23,7 +23,7 @@ pub(crate) fn main() {
     let waits = runtime.spawn(async move { *mutex.lock().await += 1 });
     let joins = set.spawn_local(async move { local.await.unwrap() });
     runtime.block_on(super::is_healthy());
-    // Nothing can go on, and nothing has to.
+    // No task can continue, and none has to.
     set.block_on(&runtime, super::is_healthy());
     thread::sleep(Duration::from_millis(1_500));
     send.send(()).unwrap();

@@ -1,4 +1,4 @@
-//! Tasks hold locks of each kind for long, while others wait for them, and go on.
+//! Tasks hold locks of each kind for a long time while others wait for them; all continue.
 
 use std::sync::Arc;
 use std::time::Duration;

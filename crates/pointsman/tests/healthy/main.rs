@@ -1,5 +1,5 @@
-//! Healthy programs that look a little like those that are stuck. Nothing may be reported of any of them: each takes dumps
-//! at its critical moments, and must print nothing on standard error with the reports of stalls at their default.
+//! Healthy programs that resemble stuck ones. Each takes dumps at its critical moments. The dumps must find no problem,
+//! and the program must print nothing on standard error with the default reports of stalls.
 #![cfg(all(feature = "diagnostics", feature = "test-util", not(miri)))]
 
 mod blocking_functions;
@@ -24,7 +24,7 @@ mod child;
 use pointsman::runtime::Handle;
 use pointsman::task::yield_now;
 
-/// Runs the other tasks until they wait, and takes a dump, in which nothing is wrong.
+/// Runs the other tasks until they wait, takes a dump, and asserts that it has no problems.
 async fn is_healthy() {
     for _ in 0..20 {
         yield_now().await;

@@ -1,4 +1,4 @@
-//! A clock that is paused: timers that are not due stay so, for as long as the test that paused it takes.
+//! A paused clock: timers that are not due remain so for as long as the test runs.
 
 use std::thread;
 use std::time::Duration;

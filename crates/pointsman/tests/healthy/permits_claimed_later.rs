@@ -1,5 +1,5 @@
-//! A lock is granted to a future that its task polls only after it has slept. Another task waits longer for it than it has
-//! to, but both go on.
+//! A lock is granted to a future that its task polls only after a sleep. Another task waits for the lock longer than
+//! necessary, but both continue.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tasks that hold a lock and try to get another's, without waiting for it, until they let go of their own.
+//! Tasks that hold a lock try to acquire another task's lock without waiting, and in the end release their own.
 
 use std::sync::Arc;
 

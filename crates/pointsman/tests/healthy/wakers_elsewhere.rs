@@ -1,4 +1,5 @@
-//! Tasks whose only wakers are with other threads, one of them as the pointer that a library in C passes to its callback.
+//! Tasks whose only wakers are with other threads, one of them as the pointer that a library in C passes to its
+//! callback.
 
 use std::ffi::c_void;
 use std::future::poll_fn;

@@ -1,4 +1,4 @@
-//! Each thread of the blocking pool waits for a function that finds no thread.
+//! Each thread of the blocking pool waits for a function that has no thread to run on.
 
 use std::sync::{Arc, Barrier};
 

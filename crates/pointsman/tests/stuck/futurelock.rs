@@ -1,4 +1,4 @@
-//! A futurelock, as [RFD 609](https://rfd.shared.oxide.computer/rfd/0609) of Oxide describes it: `select!` polls a future by
+//! A futurelock, as in [RFD 609](https://rfd.shared.oxide.computer/rfd/0609) of Oxide: `select!` polls a future by
 //! reference and leaves it in the queue of a mutex. The mutex is granted to that future, which is not polled again.
 
 use std::pin::pin;

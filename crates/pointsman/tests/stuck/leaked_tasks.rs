@@ -1,5 +1,5 @@
-//! A server keeps the senders of all connections that it has ever had, so that their tasks never end. Each of them may wait:
-//! no problem is reported. The dump shows many tasks of one location, which grow old in the same wait.
+//! A server never drops the senders of its connections, so their tasks never end. Waiting is not an error, so no
+//! problem is reported. The dump shows many old tasks of one location in the same wait.
 
 use pointsman::runtime::Handle;
 use pointsman::sync::mpsc::{self, Receiver, Sender};

@@ -1,4 +1,4 @@
-//! A task waits for a callback, and the library that was to call it has dropped it.
+//! A task waits for a callback, and the library has dropped the callback without calling it.
 
 use std::future::poll_fn;
 use std::task::{Poll, Waker};

@@ -1,5 +1,5 @@
-//! Programs that are stuck, each in a file of its own, with what it prints on standard error in a text file beside it. Only
-//! times are replaced there: ids and locations are those of the run.
+//! Programs that are stuck, one in each file. The text file of the same name has the expected output on standard error,
+//! in which only times are replaced: ids and locations are those of the run.
 #![cfg(all(feature = "diagnostics", not(miri)))]
 
 #[expect(clippy::await_holding_lock)] // The mistake.

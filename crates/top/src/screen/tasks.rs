@@ -33,7 +33,7 @@ pub(super) fn draw(app: &mut App, shown: &Frame, frame: &mut ratatui::Frame<'_>,
         .collect();
     let digits = tasks.iter().map(|task| task.id.to_string().len()).max();
     let digits = digits.unwrap_or(0).max(6);
-    // Of what the other columns leave.
+    // A share of the space that the other columns leave.
     let width = usize::from(area.width).saturating_sub(25 + digits) * 2 / 5;
     let rows = tasks.iter().map(|task| {
         let style = match () {

@@ -14,7 +14,7 @@ const ANSWERS: &str = include_str!("frames/answers.jsonl");
 const SMALL: (u16, u16) = (80, 24);
 const LARGE: (u16, u16) = (120, 40);
 
-/// What is shown after two answers, one second apart.
+/// The frame after two answers, one second apart.
 fn app() -> App {
     let mut app = App::new(Order::Age);
     for line in ANSWERS.lines() {

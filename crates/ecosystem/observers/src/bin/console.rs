@@ -37,7 +37,7 @@ fn spawn<T: Send + 'static>(
     }
 }
 
-/// Spawns tasks of which each waits for something else. Returns what keeps them waiting.
+/// Spawns tasks that each wait for a different resource. Returns the values that keep them waiting.
 async fn spawn_waiting() -> Vec<Box<dyn std::any::Any>> {
     let mutex = Arc::new(Mutex::new(()));
     let guard = mutex.clone().lock_owned().await;

@@ -110,7 +110,7 @@ impl Pool {
         self.counts.get().queued()
     }
 
-    /// Whether a job waits, and all threads that the pool may have run others.
+    /// Whether a job waits while the maximum number of threads run other jobs.
     pub(super) fn is_full(&self) -> bool {
         self.queued() > 0 && self.threads() >= self.max_threads() && self.idle_threads() == 0
     }

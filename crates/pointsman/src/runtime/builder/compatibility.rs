@@ -1,4 +1,4 @@
-//! Options of Tokio's that have nothing to change here.
+//! Options of Tokio that have no effect here.
 
 use super::Builder;
 
@@ -13,8 +13,8 @@ impl Builder {
         self
     }
 
-    /// Has no effect; provided for compatibility with Tokio. The timers of a multi-thread runtime are in one shard per worker
-    /// in any case.
+    /// Has no effect; provided for compatibility with Tokio. A multi-thread runtime always has one shard of timers per
+    /// worker, up to 16.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_multi_thread().enable_alt_timer().build()?;
@@ -24,7 +24,7 @@ impl Builder {
         self.enable_time()
     }
 
-    /// Has no effect; provided for compatibility with Tokio. I/O goes on in any case while a worker is blocked.
+    /// Has no effect; provided for compatibility with Tokio. I/O always continues while a worker is blocked.
     ///
     /// ```
     /// let runtime =
@@ -35,8 +35,8 @@ impl Builder {
         self
     }
 
-    /// Has no effect; provided for compatibility with Tokio. Threads of the blocking pool take several functions at once from
-    /// the queue.
+    /// Has no effect; provided for compatibility with Tokio. Threads of the blocking pool take several functions at
+    /// once from the queue.
     ///
     /// ```
     /// let runtime =

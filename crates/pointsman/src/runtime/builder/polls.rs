@@ -1,4 +1,4 @@
-//! Options for the histogram of how long polls take.
+//! Options for the histogram of poll times.
 
 use std::time::Duration;
 

@@ -9,13 +9,13 @@ use super::Builder;
 impl Builder {
     /// Sets how long a poll may last before it is reported as a stall. Default: 1 s. Zero turns the reports off.
     ///
-    /// A stall is reported once, while it lasts: by default as one line on standard error, with the task, the location of
-    /// the call that spawned it, and how many tasks wait at its worker. At most one report is printed in 10 s. The other kinds
-    /// of reports are those of [`StallKind`](super::super::StallKind). With the feature `stall-backtrace`, the stack of the
-    /// thread follows.
+    /// A stall is reported once, while it lasts: by default as one line on standard error, with the task, the location
+    /// of the call that spawned it, and the number of tasks that wait at its worker. With the feature
+    /// `stall-backtrace`, the stack of the thread follows. At most one report is printed in 10 s.
+    /// [`StallKind`](super::super::StallKind) lists the other kinds of stalls.
     ///
-    /// The environment variable `POINTSMAN_STALL` has precedence: a time such as `500ms` or `2s` sets the threshold, and
-    /// `off` turns the reports off.
+    /// The environment variable `POINTSMAN_STALL` has precedence: a time such as `500ms` or `2s` sets the threshold,
+    /// and `off` turns the reports off.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -29,8 +29,8 @@ impl Builder {
         self
     }
 
-    /// Sets a function that gets each stall, instead of the line on standard error. It is called on a thread that watches
-    /// all runtimes of the process, while the stall lasts. A panic of it is ignored.
+    /// Sets a function that receives each stall. Nothing is then printed on standard error. The thread that watches all
+    /// runtimes of the process calls the function while the stall lasts. A panic in it is ignored.
     ///
     /// ```
     /// # use pointsman::runtime::{Builder, StallKind};

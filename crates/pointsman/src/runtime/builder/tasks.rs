@@ -1,4 +1,4 @@
-//! Functions that are called for each task, and what the panic of a task does.
+//! Options for functions that are called for each task, and for panics of tasks.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::super::hooks::{TaskMeta, UnhandledPanic};
 use super::Builder;
 
 impl Builder {
-    /// Sets a function that is called for each task when it is spawned, before it can run, on the thread that spawns it.
-    /// Not called for blocking functions and for tasks of a [`LocalSet`](crate::task::LocalSet).
+    /// Sets a function that is called for each task when it is spawned, before it can run, on the thread that spawns
+    /// it. Not called for blocking functions and for tasks of a [`LocalSet`](crate::task::LocalSet).
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -29,8 +29,8 @@ impl Builder {
         self
     }
 
-    /// Sets a function that a worker calls before each poll of a task. It must not block. Not called for blocking functions
-    /// and for tasks of a [`LocalSet`](crate::task::LocalSet).
+    /// Sets a function that a worker calls before each poll of a task. It must not block. Not called for blocking
+    /// functions and for tasks of a [`LocalSet`](crate::task::LocalSet).
     ///
     /// If the function panics, `block_on` panics in a current-thread runtime, and the process aborts in a multi-thread
     /// runtime.
@@ -57,7 +57,7 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is called after each poll of a task, also the last one; see
+    /// Sets a function that is called after each poll of a task, including the last one; see
     /// [`on_before_task_poll`](Self::on_before_task_poll).
     ///
     /// ```
@@ -82,9 +82,9 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is called for each task when its future was dropped, and for each blocking function when it has
-    /// returned or is cancelled. It is called before the [`JoinHandle`](crate::task::JoinHandle) gets the result. A panic of the
-    /// function is ignored. Not called for tasks of a [`LocalSet`](crate::task::LocalSet).
+    /// Sets a function that is called for each task when its future was dropped, and for each blocking function when it
+    /// has returned or is cancelled. It is called before the [`JoinHandle`](crate::task::JoinHandle) gets the result. A
+    /// panic of the function is ignored. Not called for tasks of a [`LocalSet`](crate::task::LocalSet).
     ///
     /// ```
     /// # use pointsman::runtime::Builder;

@@ -212,7 +212,7 @@ impl Driver {
         self.has_sources() && !self.is_held.load(SeqCst)
     }
 
-    /// If there are I/O events that no poll has taken, the number of polls so far.
+    /// Returns the number of polls so far, if there are I/O events that no poll has taken.
     #[cfg(feature = "diagnostics")]
     pub(super) fn polls_before_events(&self) -> Option<usize> {
         let reactor = self.reactor.as_deref()?;

@@ -236,7 +236,7 @@ impl Reactor {
         self.turns.get()
     }
 
-    /// Whether the system has events that no poll has taken. Takes none.
+    /// Whether the system has events that no poll has taken. Does not take them.
     #[cfg(all(feature = "diagnostics", unix))]
     pub(super) fn has_events(&self) -> bool {
         use std::os::fd::AsRawFd;
@@ -245,11 +245,11 @@ impl Reactor {
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: it is one valid entry, and the call does not wait.
+        // SAFETY: the pointer is to one valid entry, and the call does not wait.
         self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1
     }
 
-    /// The system does not tell.
+    /// This system has no call to find out.
     #[cfg(all(feature = "diagnostics", not(unix)))]
     pub(super) fn has_events(&self) -> bool {
         false

@@ -1,9 +1,9 @@
 //! A snapshot of the tasks of a runtime; see [`Handle::dump`](super::Handle::dump).
 //!
-//! It is taken without polling a task and while the workers go on: each task is read at its own moment, so a dump can show
-//! a task as waiting that has been woken since. What it reports as a [`Problem`] was seen unchanged twice.
+//! Taking it polls no task and stops no worker. Tasks are read one after the other, so a dump can show a task as
+//! waiting that has been woken since. A [`Problem`] is reported only if two readings find it unchanged.
 //!
-//! Cost: a lock per arena and a reference count per task. 100,000 tasks take less than 50 ms.
+//! Cost: a lock per arena and a reference count per task.
 
 mod problems;
 #[cfg(all(unix, feature = "net"))]
@@ -25,10 +25,11 @@ pub(super) use self::text::Length;
 use crate::task::activity::WaitKind;
 use crate::task::id::Id;
 
-/// A snapshot of the tasks of a runtime: what each is doing, and what it waits for. Its [`Display`](fmt::Display) is a text
-/// like a thread dump.
+/// A snapshot of the tasks of a runtime: what each is doing, and what it waits for. [`Display`](fmt::Display) formats
+/// it like a thread dump.
 ///
-/// Taken by [`Handle::dump`](super::Handle::dump). Awaiting it returns it, so programs that await Tokio's `dump` compile.
+/// [`Handle::dump`](super::Handle::dump) takes it. Awaiting a dump returns it, so programs that await Tokio's `dump`
+/// compile.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -59,7 +60,7 @@ pub struct Task {
     trace: Trace,
 }
 
-/// What is known of a task. Its [`Display`](fmt::Display) is the task's part of the dump.
+/// The facts about a task. [`Display`](fmt::Display) formats them as in the text of the dump.
 #[derive(Debug)]
 pub struct Trace {
     id: Id,
@@ -81,7 +82,7 @@ pub struct Trace {
 pub enum State {
     /// A thread polls it.
     Running,
-    /// It was woken, or has yielded, and waits for its turn.
+    /// It was woken or has yielded, and is in a queue.
     Queued,
     /// It was polled and has not been woken since.
     Waiting,
@@ -97,7 +98,7 @@ pub struct Wait {
     holder: Option<Holder>,
 }
 
-/// The kind of thing that a task waits for.
+/// The kind of resource that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resource {
@@ -109,7 +110,7 @@ pub enum Resource {
     RwLock,
     /// A value from a channel.
     Receive,
-    /// Room in a channel, or the end of its receiver.
+    /// Space in a channel, or the end of its receiver.
     Send,
     /// A notification.
     Notify,
@@ -125,19 +126,20 @@ pub enum Resource {
     OnceCell,
 }
 
-/// The task that holds what another task waits for.
+/// The holder of a lock that a task waits for.
 #[derive(Clone, Debug)]
 pub struct Holder {
-    /// The low half of the id, and the id if the task is in the dump.
+    /// The low half of the task's id; 0 if a thread outside of tasks holds the lock.
     number: u32,
+    /// The id, if the task is in the dump.
     task: Option<Id>,
     since: Duration,
     is_unclaimed: bool,
 }
 
 impl Dump {
-    /// Returns the tasks that were not complete, including blocking functions, and the tasks of each
-    /// [`LocalSet`](crate::task::LocalSet) that the runtime has run or that was created in it.
+    /// Returns the tasks that were not complete. Includes blocking functions, and the tasks of each
+    /// [`LocalSet`](crate::task::LocalSet) that the runtime ran last, or that was created in it and has not run.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -219,7 +221,7 @@ impl Task {
         text::write_title(&self.trace, f)
     }
 
-    /// Returns the text of the task.
+    /// Returns the facts about the task, which can be printed.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -237,13 +239,15 @@ impl Task {
         self.trace.location
     }
 
-    /// Returns the time since the task was spawned, to about 20 ms and the length of the poll that spawned it.
+    /// Returns the time since the task was spawned. It is accurate to about 20 ms and to the length of the poll that
+    /// spawned the task.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.trace.age
     }
 
-    /// Returns the id of the task that spawned this one. `None` if that task has ended, or a thread spawned this one.
+    /// Returns the id of the task that spawned this one. `None` if that task has ended, or if a thread outside of tasks
+    /// spawned this one.
     #[must_use]
     pub fn spawner(&self) -> Option<Id> {
         self.trace.spawner
@@ -273,8 +277,8 @@ impl Task {
         self.trace.polls
     }
 
-    /// Returns the length of the longest poll that was timed. A runtime times polls only while some of them last long;
-    /// zero means that no poll of this task was timed.
+    /// Returns the length of the longest poll that was timed. A runtime times polls that it reports as stalls, and
+    /// polls that run while others block their workers. Zero means that no poll of this task was timed.
     #[must_use]
     pub fn longest_poll(&self) -> Duration {
         self.trace.longest_poll
@@ -288,7 +292,7 @@ impl Task {
 }
 
 impl Wait {
-    /// Returns the kind of thing that the task waits for.
+    /// Returns the kind of resource that the task waits for.
     #[must_use]
     pub fn resource(&self) -> Resource {
         match self.kind {
@@ -306,7 +310,8 @@ impl Wait {
         }
     }
 
-    /// Returns a number that is the same for tasks of a dump that wait for the same thing, such as the same mutex.
+    /// Returns a number that identifies what the task waits for: tasks of a dump that wait for the same mutex, for
+    /// example, have the same number.
     #[must_use]
     pub fn identity(&self) -> u32 {
         self.identity
@@ -324,7 +329,8 @@ impl Wait {
         self.task
     }
 
-    /// Returns the holder of the mutex, of the write lock, or of all permits of the semaphore.
+    /// Returns the holder of the mutex, of the write lock, or of all permits of the semaphore, or the task that
+    /// initializes the cell.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holder.as_ref()
@@ -332,21 +338,21 @@ impl Wait {
 }
 
 impl Holder {
-    /// Returns the task that holds it. `None` if it has ended or is of another runtime, or a thread outside of tasks holds
-    /// it.
+    /// Returns the task that holds the lock. `None` if that task has ended or is of another runtime, or if a thread
+    /// outside of tasks holds the lock.
     #[must_use]
     pub fn task(&self) -> Option<Id> {
         self.task
     }
 
-    /// Returns for how long it has been held, to about 20 ms.
+    /// Returns how long the lock has been held, to about 20 ms.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.since
     }
 
-    /// Returns whether the lock was granted to a future that has not been polled since. The future is woken when the lock
-    /// is granted, so this lasts only if its task does not poll it.
+    /// Returns whether the lock was granted to a future that has not been polled since. The grant wakes the task, so
+    /// this state lasts only if the task does not poll that future.
     #[must_use]
     pub fn is_unclaimed(&self) -> bool {
         self.is_unclaimed

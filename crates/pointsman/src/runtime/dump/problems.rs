@@ -1,8 +1,8 @@
-//! Finds deadlocks and tasks that nothing will wake, in one reading of all tasks.
+//! Finds deadlocks and tasks that nothing can wake, in one reading of all tasks.
 //!
-//! A task that waits for exactly one thing, which another task holds or is, has an edge to that task. A cycle of such edges
-//! is a deadlock, or a futurelock if one of the locks was granted to a future that its task does not poll. Nothing is
-//! reported of a task that may also be waiting for something else, such as a timeout.
+//! A task that waits only for a lock of another task, or only for the end of another task, has an edge to that task. A
+//! cycle of these edges is a deadlock, or a futurelock if one of the locks was granted to a future that its task does
+//! not poll. A task that may also be waiting for something else, such as a timeout, has no edge.
 
 use super::take::Reading;
 use crate::sync::holders;
@@ -10,26 +10,27 @@ use crate::task::activity::WaitKind;
 use crate::task::id::Id;
 use crate::task::inspect::{Progress, TaskFacts};
 
-/// What is wrong with tasks of a [`Dump`](super::Dump).
+/// A problem with tasks of a [`Dump`](super::Dump).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
     /// Each of these tasks waits for the next, and the last for the first.
     ///
-    /// Locks that were acquired by methods such as `lock_owned` are no part of it, since the guard may have been sent to
-    /// another task. One that borrows a lock of a `static` counts as held by the task that acquired it.
+    /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
+    /// been sent to another task. A guard that borrows a lock in a `static` counts as held by the task that acquired
+    /// it.
     Deadlock(Vec<Id>),
-    /// A lock was granted to a future of this task, and the task does not poll that future but waits for something that in
-    /// the end waits for the lock. Known as futurelock.
+    /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
+    /// other tasks, for the same lock.
     ///
-    /// The usual cause is a future that is polled by reference in `select!`, or in a stream of futures, and not polled to its
-    /// end before the next `.await`.
+    /// The usual cause is a future that is polled by reference in `select!`, or in a stream of futures, and is still
+    /// pending at the next `.await`.
     Futurelock(Id),
-    /// This task waits, and no waker of it exists any more, so nothing can wake it but an abort.
+    /// This task waits and has no wakers left, so only an abort can wake it.
     NoWaker(Id),
 }
 
-/// A problem, and the number of polls of each task in it: if one was polled meanwhile, it is another problem.
+/// A problem, and the number of polls of each task in it: a poll between two readings makes it a different suspect.
 pub(super) type Suspect = (Problem, Vec<u32>);
 
 struct Edge {
@@ -77,7 +78,7 @@ fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
         }
     };
     let to = reading.position(number)?;
-    // Until its task is polled, the future that was granted the lock is on its way.
+    // The task has not been polled since the grant woke it, so the future may still claim the lock.
     let polls = reading.facts[to].activity.polls;
     if granted_at.is_some_and(|granted_at| (granted_at ^ polls) << 2 == 0) {
         return None;
@@ -89,7 +90,7 @@ fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
 /// The cycles of a graph in which each node has at most one edge. Each begins with its first node.
 fn cycles(edges: &[Option<Edge>]) -> Vec<Vec<usize>> {
     let mut found = Vec::new();
-    // The walk that came to the node first, counted from 1.
+    // The walk that reached the node first, counted from 1.
     let mut walks = vec![0; edges.len()];
     for start in 0..edges.len() {
         let mut at = start;
@@ -100,7 +101,7 @@ fn cycles(edges: &[Option<Edge>]) -> Vec<Vec<usize>> {
                 None => break,
             }
         }
-        // The walk has come to a node of its own: the cycle that leads back to it.
+        // The walk has returned to one of its own nodes, which is on a cycle.
         if walks[at] != start + 1 || edges[at].is_none() {
             continue;
         }

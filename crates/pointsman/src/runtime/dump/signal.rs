@@ -1,7 +1,7 @@
-//! Prints dumps at signals, for [`Builder::dump_on_signal`](super::super::Builder::dump_on_signal).
+//! Prints dumps on signals, for [`Builder::dump_on_signal`](super::super::Builder::dump_on_signal).
 //!
-//! The handler writes the number of the signal to a socket. A thread of the process, which starts with the first such
-//! runtime, reads it, so dumps are printed while all workers are stuck. It rests until then.
+//! The handler writes the number of the signal to a socket. One thread per process, which the first runtime with this
+//! option starts, reads it and prints the dumps, also while all workers are stuck. It sleeps between signals.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ use super::super::handle::Handle;
 use super::super::scheduler::Shared;
 
 struct Signals {
-    /// Where the handlers write to, once the thread has started. Never closed.
+    /// The end of the socket that the handlers write to, once the thread has started. Never closed.
     sender: Option<&'static UnixStream>,
     /// The signals that have a handler.
     handled: Vec<c_int>,
@@ -59,14 +59,14 @@ pub(in crate::runtime) fn handle(signal: c_int) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints the runtime's dumps from now on, at a signal that is handled.
+/// Prints a dump of the runtime on each further signal, which must be handled.
 pub(in crate::runtime) fn watch(signal: c_int, shared: &Arc<Shared>) {
     let runtimes = &mut signals().runtimes;
     runtimes.retain(|(_, runtime)| runtime.strong_count() > 0);
     runtimes.push((signal, Arc::downgrade(shared)));
 }
 
-/// Starts the thread. Returns the socket that it reads the other end of.
+/// Starts the thread. Returns the end of the socket that the handlers write to.
 fn start() -> io::Result<&'static UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
     sender.set_nonblocking(true)?;
@@ -78,7 +78,7 @@ fn start() -> io::Result<&'static UnixStream> {
 fn run(mut receiver: &UnixStream) {
     let mut bytes = [0; 64];
     loop {
-        // Only an interrupted call fails, as the other end is never closed.
+        // Only an interrupted call can fail, since the other end is never closed.
         let count = receiver.read(&mut bytes).unwrap_or(0);
         let mut numbers = bytes[..count].to_vec();
         numbers.sort_unstable();
@@ -89,7 +89,7 @@ fn run(mut receiver: &UnixStream) {
             };
             let runtimes: Vec<_> = signals().runtimes.iter().filter_map(is_alive).collect();
             for shared in runtimes {
-                // A closed standard error is no reason to end.
+                // The thread continues if standard error is closed.
                 let _ = catch_unwind(AssertUnwindSafe(|| print(shared)));
             }
         }

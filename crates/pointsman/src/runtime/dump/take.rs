@@ -31,7 +31,7 @@ impl Reading {
             !origin.is_some_and(OriginParts::is_of_runtime)
         };
         let mut facts: Vec<_> = found.facts().filter(is_shown).collect();
-        // Frees the tasks that have ended meanwhile.
+        // Drops the references, which frees the tasks that have ended since.
         drop(found);
         facts.sort_by_key(|facts| facts.id);
         let by_number = facts.iter().enumerate();
@@ -59,8 +59,8 @@ fn find_tasks(shared: &Shared) -> FoundTasks {
 }
 
 impl Handle {
-    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for and which task holds
-    /// that, and which tasks wait for each other. Polls nothing, and does not stop the workers.
+    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for, which task
+    /// holds that lock, and which tasks wait for each other. Polls nothing, and does not stop the workers.
     ///
     /// May be called on any thread, also while all workers are stuck.
     ///
@@ -85,7 +85,7 @@ impl Handle {
         let reading = Reading::take(shared);
         let mut suspects = problems::find(&reading);
         if !suspects.is_empty() {
-            // A task that is about to be woken looks like one that is stuck.
+            // A task that is about to be woken looks stuck.
             let again = problems::find(&Reading::take(shared));
             suspects.retain(|problem| again.contains(problem));
         }
@@ -128,7 +128,7 @@ impl StuckTask {
         (reading.facts.first().is_some_and(is_running)).then_some(Self { found, reading })
     }
 
-    /// The task's id and how often it had been polled, which together tell its polls apart.
+    /// Returns the task's id and number of polls, which identify the poll.
     pub(in crate::runtime) fn poll(&self) -> (Id, u32) {
         let facts = &self.reading.facts[0];
         (facts.id, facts.activity.polls)
@@ -145,7 +145,7 @@ impl StuckTask {
     }
 }
 
-/// `worker` polls the task, or has polled it last.
+/// `worker` is the worker that polls the task or polled it last.
 fn trace(facts: &TaskFacts, reading: &Reading, is_running: bool, worker: Option<usize>) -> Trace {
     let state = match facts.progress {
         Progress::RunningOrYielded if facts.is_job || is_running => State::Running,

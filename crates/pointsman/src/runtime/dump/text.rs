@@ -31,7 +31,7 @@ pub(super) fn write_dump(dump: &Dump, f: &mut Formatter<'_>) -> fmt::Result {
         children.entry(task.spawner()).or_default().push(task);
     }
     let mut is_first = true;
-    // Not recursive, as a chain of spawners may be long.
+    // Not recursive, since a chain of spawners may be long.
     let mut left: Vec<_> = roots(&children).map(|task| (task, 0)).collect();
     while let Some((task, depth)) = left.pop() {
         if std::mem::take(&mut is_first) {
@@ -198,7 +198,8 @@ fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// A duration with one unit: milliseconds below ten seconds, as in the reports of the npm package, and then seconds.
+/// Formats a duration with one unit: milliseconds below ten seconds, as in the reports of the npm package, else
+/// seconds.
 pub(in crate::runtime) struct Length(pub(in crate::runtime) Duration);
 
 impl fmt::Display for Length {

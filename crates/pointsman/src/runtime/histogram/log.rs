@@ -1,6 +1,6 @@
-//! Buckets whose width grows with their values: between two powers of two there are always as many of them.
+//! Buckets whose width grows with their values: there is the same number between any two adjacent powers of two.
 //!
-//! The formula is that of Tokio's and of the H2 histogram, so that dashboards show the same buckets. With a precision of
+//! The formula is that of Tokio and of the H2 histogram, so that dashboards show the same buckets. With a precision of
 //! `p`, values below `2^(p+1)` have a bucket each, and from then on each power of two has `2^p` buckets.
 
 use std::error::Error;
@@ -242,7 +242,7 @@ impl LogHistogramBuilder {
 /// ```
 #[derive(Debug)]
 pub enum InvalidHistogramConfiguration {
-    /// The buckets are more than allowed.
+    /// There are more buckets than allowed.
     TooManyBuckets {
         /// The number of buckets that the configuration needs.
         required_bucket_count: usize,

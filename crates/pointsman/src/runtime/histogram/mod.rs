@@ -1,4 +1,4 @@
-//! The distribution of how long polls take; see
+//! The distribution of poll times; see
 //! [`Builder::enable_metrics_poll_time_histogram`](super::Builder::enable_metrics_poll_time_histogram).
 
 mod log;
@@ -158,7 +158,7 @@ impl Buckets {
     }
 }
 
-/// The options of the two generations of methods that Tokio has.
+/// The options set by Tokio's two generations of methods.
 #[derive(Clone, Default)]
 pub(super) struct HistogramOptions {
     pub(super) is_enabled: bool,

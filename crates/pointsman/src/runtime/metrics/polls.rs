@@ -1,4 +1,4 @@
-//! How often and how long tasks are polled.
+//! Metrics of the number and the duration of polls.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -136,7 +136,8 @@ impl RuntimeMetrics {
         histogram.range(bucket)
     }
 
-    /// Returns how many polls of the worker with this index took as long as the bucket says; 0 if there is no histogram.
+    /// Returns how many polls of the worker with this index took as long as the bucket says; 0 if there is no
+    /// histogram.
     ///
     /// # Panics
     /// If there is no such worker or bucket.

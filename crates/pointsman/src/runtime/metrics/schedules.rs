@@ -1,12 +1,12 @@
-//! Where tasks are queued and which worker takes them.
+//! Metrics of the queues, and of the workers that take tasks from them.
 
 use std::thread::ThreadId;
 
 use super::RuntimeMetrics;
 
 impl RuntimeMetrics {
-    /// Returns the thread of the worker with this index. Returns `None` before the thread has begun; in a current-thread
-    /// runtime, before the first `block_on`.
+    /// Returns the thread of the worker with this index. Returns `None` before the thread has begun; in a
+    /// current-thread runtime, before the first `block_on`.
     ///
     /// # Panics
     /// If `worker` is not below [`num_workers`](Self::num_workers).
@@ -22,8 +22,8 @@ impl RuntimeMetrics {
         self.shared.thread_of(self.worker(worker))
     }
 
-    /// Returns the number of tasks that threads which are not workers have spawned or woken. In a multi-thread runtime, a
-    /// thread in [`Runtime::block_on`](super::super::Runtime::block_on) is not a worker.
+    /// Returns the number of tasks that were spawned or woken by threads other than workers. In a multi-thread runtime,
+    /// a thread in [`Runtime::block_on`](super::super::Runtime::block_on) is not a worker.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
@@ -35,7 +35,7 @@ impl RuntimeMetrics {
         self.shared.remote_schedules()
     }
 
-    /// Returns the number of tasks that have been spawned, woken or have yielded on the worker with this index.
+    /// Returns how often a task was spawned or woken, or has yielded, on the worker with this index.
     ///
     /// # Panics
     /// If `worker` is not below [`num_workers`](Self::num_workers).

@@ -25,7 +25,7 @@ pub(super) struct OnlySlotLock(Mutex<SlotQueue>);
 
 struct SlotQueue {
     is_taken: bool,
-    /// The thread that has taken the slot last, with its [number](thread_number), which is cheaper to compare.
+    /// The thread that took the slot last, with its [number](thread_number), which is cheaper to compare.
     thread: Option<(usize, ThreadId)>,
     waiting: VecDeque<Arc<ThreadParker>>,
 }

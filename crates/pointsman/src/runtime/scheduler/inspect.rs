@@ -1,4 +1,5 @@
-//! What dumps and stall reports read of a runtime. Any thread may call these while the runtime works.
+//! The state of a runtime that dumps and stall reports read. Any thread may call these functions while the runtime
+//! works.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use super::Shared;
 use super::slot::{Current, Slot};
 
 impl Shared {
-    /// The task that each worker polls, or has polled last.
+    /// Returns the task that each worker polls or polled last.
     pub(in crate::runtime) fn running_tasks(&self) -> Vec<Option<usize>> {
         let task = |slot: &Slot| match slot.current() {
             Current::Task(task) => Some(task),
@@ -20,7 +21,7 @@ impl Shared {
 
     // --- stalls ---
 
-    /// Called when a worker begins to work, and when work is left to others.
+    /// Called when a worker begins to work, and when a thread leaves work to others.
     #[inline]
     pub(super) fn arm_stall_watch(&self) {
         if self.watches_stalls {
@@ -57,12 +58,12 @@ impl Shared {
         self.slots[worker].current()
     }
 
-    /// The number of the thread that has run a current-thread runtime last.
+    /// The number of the thread that ran a current-thread runtime last.
     pub(in crate::runtime) fn only_thread(&self) -> Option<usize> {
         self.only_slot.thread_number()
     }
 
-    /// The number by which the system knows the thread that has held the slot last; 0 if it is not known.
+    /// The system's id of the thread that held the slot last; 0 if it is not known.
     pub(in crate::runtime) fn os_thread(&self, worker: usize) -> i32 {
         self.slots[worker].os_thread()
     }
@@ -84,7 +85,7 @@ impl Shared {
         self.driver.until_next_timer()
     }
 
-    /// If there are I/O events that no thread has polled for, the number of polls so far.
+    /// Returns the number of polls so far, if there are I/O events that no poll has taken.
     pub(in crate::runtime) fn polls_before_events(&self) -> Option<usize> {
         self.driver.polls_before_events()
     }
@@ -94,7 +95,7 @@ impl Shared {
         !self.is_current_thread() || self.is_shut_down() || self.only_slot.is_taken()
     }
 
-    /// Whether a worker would have something to do.
+    /// Whether there is work for a worker.
     pub(in crate::runtime) fn has_work(&self) -> bool {
         self.queued() > 0 || self.has_late_timer()
     }

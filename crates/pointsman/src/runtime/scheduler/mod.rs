@@ -279,7 +279,7 @@ impl Shared {
     fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
         #[cfg(all(feature = "diagnostics", not(all(test, loom))))]
         if !stall::is_armed() && self.idle.workers().awake == 0 {
-            // Neither the monitor nor a worker has set the clock lately.
+            // Neither the monitor nor a worker keeps the clock up to date.
             clock::refresh(Instant::now());
         }
         let (task, is_shut_down) = self.make(make);

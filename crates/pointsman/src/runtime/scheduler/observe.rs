@@ -1,7 +1,7 @@
-//! What a runtime does around each task for the options of its builder: calls functions and measures polls.
+//! Calls the functions and measures the polls that the options of the builder ask for.
 //!
-//! Cost: without such an option nothing. A spawn reads one byte, in which the shutdown is a bit too; a quantum decides once
-//! whether its polls are observed; the end of a task reads the same byte.
+//! Cost without these options: a load of one byte per spawn, per quantum and per end of a task. The byte also has the
+//! bit of the shutdown.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Shared {
         self.flags() & OBSERVES_POLLS != 0
     }
 
-    /// Polls a task by `run`, on the thread that holds the slot.
+    /// Polls a task with `run`, on the thread that holds the slot.
     pub(in crate::runtime) fn observe_poll(
         &self,
         slot: &Slot,
@@ -110,8 +110,8 @@ impl Shared {
         };
         // SAFETY: the task is new, and is in no queue.
         unsafe { task.begin(true) };
-        // SAFETY: the caller does not return, so that this is the task's only `JoinHandle`. It is dropped without taking
-        // the output, whose type does not matter then.
+        // SAFETY: the caller does not return, so that this is the task's only `JoinHandle`. It is dropped without
+        // taking the output, whose type does not matter then.
         drop(unsafe { JoinHandle::<()>::new(task) });
         resume_unwind(panic);
     }

@@ -34,26 +34,25 @@ pub(crate) struct Slot {
     steps: AtomicUsize,
     /// The number of rests that have ended.
     rests: std::sync::atomic::AtomicUsize,
-    /// The distribution of how long polls take, if the builder asks for it.
+    /// The distribution of poll times, if the builder asks for it.
     pub(in crate::runtime) poll_times: Option<Histogram>,
-    /// The thread that has held the slot last. A current-thread runtime keeps it with its
-    /// [lock](super::current_thread).
+    /// The thread that held the slot last. A current-thread runtime keeps it with its [lock](super::current_thread).
     thread: Mutex<Option<ThreadId>>,
     /// See [`os_thread`](Self::os_thread).
     #[cfg(feature = "stall-backtrace")]
     os_thread: std::sync::atomic::AtomicI32,
-    /// The task that is polled, or was last; null outside of a quantum; [`BLOCK_ON`]. To compare only.
+    /// The task that is polled or was polled last; null outside of a quantum, or [`BLOCK_ON`]. Only for comparison.
     current: AtomicPtr<Header>,
     pub(in crate::runtime) counters: Counters,
 }
 
-/// No task's address.
+/// A value that is no task's address.
 const BLOCK_ON: *const Header = ptr::without_provenance(1);
 
 /// What a worker polls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) enum Current {
-    /// The task with this address, or it did last.
+    /// The task with this address is polled or was polled last.
     Task(usize),
     BlockOn,
     Nothing,
@@ -125,7 +124,8 @@ impl Slot {
         self.wake_threshold.store(tasks, Relaxed);
     }
 
-    /// Changes with each poll, also of the future of `block_on`, and when the worker falls asleep or wakes up; odd while it sleeps.
+    /// A number that changes with each poll, including polls of the future of `block_on`, and when the worker falls
+    /// asleep or wakes up; odd while it sleeps.
     pub(super) fn steps(&self) -> usize {
         self.steps.load(Relaxed)
     }
@@ -184,8 +184,8 @@ impl Slot {
             .store(self.rests.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// The number of polls so far, which wraps around on 32 bits. During a poll or at the end of a rest, other threads may
-    /// see one more or less.
+    /// The number of polls so far, which wraps around on 32 bits. During a poll or at the end of a rest, other threads
+    /// may see one more or less.
     pub(in crate::runtime) fn polls(&self) -> usize {
         (self.steps() / 2).wrapping_sub(self.rests.load(Relaxed)) & (usize::MAX / 2)
     }
@@ -200,7 +200,7 @@ impl Slot {
         self.os_thread.store(stall::this_thread(), Relaxed);
     }
 
-    /// The number by which the system knows the thread that has held the slot last; 0 if it is not known.
+    /// The system's id of the thread that held the slot last; 0 if it is not known.
     #[cfg(feature = "diagnostics")]
     pub(super) fn os_thread(&self) -> i32 {
         #[cfg(feature = "stall-backtrace")]

@@ -102,7 +102,7 @@ impl<'a> Worker<'a> {
         }
         self.leave_rest();
         let result = self.run_until_end(&mut poll);
-        // If the slot is lost, it is another thread's.
+        // If the slot was lost, another thread holds it.
         if context::holds(self.slot) {
             self.slot.enter_rest();
         }
@@ -231,7 +231,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Polls a task that may block, and learns whether it has.
+    /// Polls a task that may block, and records whether it did.
     fn time_poll(&mut self, entry: Notified) -> Option<Notified> {
         let shared = self.shared;
         let kind = entry.task.kind();

@@ -1,8 +1,8 @@
-//! Reports of stalls: polls that do not return, and what stands still because of them.
+//! Reports of stalls: polls that do not return, and the work that they block.
 //!
-//! One thread of the process, the [`monitor`], looks at all runtimes a few times per second while any of them works, and
-//! rests while none does. It changes nothing; the [watchdog](super::scheduler) of a multi-thread runtime gets the tasks
-//! behind a stuck one to run.
+//! One thread per process, the [`monitor`], checks all runtimes a few times a second while any of them works, and
+//! sleeps while none does. It only reports; the [watchdog](super::scheduler) of a multi-thread runtime makes other
+//! threads run the tasks behind a stuck one.
 //!
 //! Cost: a store per poll and a load when a worker wakes up. Nothing without the feature `diagnostics`.
 
@@ -27,7 +27,7 @@ use super::dump::Task;
 /// The default of [`Builder::stall_threshold`](super::Builder::stall_threshold).
 const DEFAULT_THRESHOLD: Duration = Duration::from_secs(1);
 
-/// Sets or silences the reports of all runtimes.
+/// The environment variable that sets the threshold of all runtimes, or turns their reports off.
 const VARIABLE: &str = "POINTSMAN_STALL";
 
 /// A hook that is called with each stall.
@@ -36,7 +36,7 @@ pub(super) type StallHook = Arc<dyn Fn(&Stall) + Send + Sync>;
 /// The part of a runtime's configuration that concerns stalls.
 #[derive(Clone)]
 pub(super) struct StallConfig {
-    /// Zero: none is reported.
+    /// Zero turns the reports off.
     pub(super) threshold: Duration,
     pub(super) hook: Option<StallHook>,
 }
@@ -65,7 +65,7 @@ impl StallConfig {
     }
 }
 
-/// Zero for `off`.
+/// Parses the environment variable. `off` is zero.
 fn parse(value: &str) -> Option<Duration> {
     if value == "off" || value == "0" {
         return Some(Duration::ZERO);
@@ -80,8 +80,8 @@ fn parse(value: &str) -> Option<Duration> {
     }
 }
 
-/// Something in a runtime that does not go on. Passed to the hook of [`Builder::on_stall`](super::Builder::on_stall); its
-/// [`Display`](fmt::Display) is what is printed without a hook: a line, and the stack if it is known.
+/// A part of a runtime that makes no progress, passed to the hook of [`Builder::on_stall`](super::Builder::on_stall).
+/// [`Display`](fmt::Display) formats the report that is printed without a hook: a line, and the stack if it is known.
 #[derive(Debug)]
 pub struct Stall {
     kind: StallKind,
@@ -93,7 +93,7 @@ pub struct Stall {
     stack: Stack,
 }
 
-/// What does not go on.
+/// The part of a runtime that makes no progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StallKind {
@@ -107,8 +107,8 @@ pub enum StallKind {
     BlockingPool,
     /// A timer is due, and no thread fires it.
     Timer,
-    /// I/O events wait, and no thread polls for them, as a waker does not return that the last poll has called. Not reported
-    /// on Windows.
+    /// I/O events wait, and no thread polls for them, for example because a waker that the last poll called does not
+    /// return. Not reported on Windows.
     Io,
     /// Tasks or timers of a current-thread runtime wait, and no thread is in its `block_on`.
     Unattended,
@@ -127,7 +127,7 @@ impl Stall {
         }
     }
 
-    /// Returns what does not go on.
+    /// Returns the part of the runtime that makes no progress.
     #[must_use]
     pub fn kind(&self) -> StallKind {
         self.kind
@@ -139,13 +139,13 @@ impl Stall {
         self.runtime.as_deref()
     }
 
-    /// Returns for how long it has not gone on, at least.
+    /// Returns how long there has been no progress, at least.
     #[must_use]
     pub fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// Returns the index of the worker that does not go on.
+    /// Returns the index of the worker that does not return.
     #[must_use]
     pub fn worker(&self) -> Option<usize> {
         self.worker
@@ -163,11 +163,11 @@ impl Stall {
         self.waiting
     }
 
-    /// Returns the stack of the thread that does not return, from the function that it runs to the one that the poll has
-    /// called. Functions that the compiler has inlined are included.
+    /// Returns the stack of the thread that does not return, from the function that it runs to the one that the poll
+    /// called. Includes functions that the compiler inlined.
     ///
-    /// Empty without the feature `stall-backtrace`, on other systems than Linux on x86-64 and AArch64, and if the thread
-    /// does not answer to a signal. The names are found with the first call, which reads the debug information of the
+    /// Empty without the feature `stall-backtrace`, on systems other than Linux on x86-64 and AArch64, and if the
+    /// thread does not answer a signal. The first call looks the names up, which reads the debug information of the
     /// program.
     #[must_use]
     pub fn stack(&self) -> &[StackFrame] {

@@ -1,8 +1,8 @@
-//! The thread that looks at all runtimes of the process, and prints what it finds.
+//! The thread that checks all runtimes of the process, and prints the stalls that it finds.
 //!
-//! Invariant: after [`arm`] the runtimes are looked at until none of them works, and once more after that. So a worker
-//! that wakes up, and sees the monitor armed, is seen by a look: the last look comes later than its store takes to become
-//! visible.
+//! Invariant: after [`arm`] the thread looks at the runtimes until none of them works, and once more after that. So it
+//! sees each worker that wakes up and finds the monitor armed: the last look comes long enough after the worker's store
+//! for the store to be visible.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,14 +16,15 @@ use super::watch::Watch;
 use super::{Stall, StallConfig};
 use crate::task::clock;
 
-/// The greatest time between two looks: it bounds how late a stall is noticed, and what a busy process pays.
+/// The maximum time between two looks. It bounds how late a stall is noticed, and determines the cost in a busy
+/// process.
 const MAX_PERIOD: Duration = Duration::from_millis(250);
 const MIN_PERIOD: Duration = Duration::from_millis(1);
 
-/// The least time between two reports on standard error.
+/// The minimum time between two reports on standard error.
 const PRINT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A hook of the user runs on the thread, and what formats reports; only the pages that are used take memory.
+/// Large, since hooks of the user and the formatting of reports run on the thread. Only used pages take memory.
 const STACK: usize = 1 << 20;
 
 /// Whether the thread looks again soon.
@@ -50,12 +51,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Miri and loom do not accept a thread that outlives the program's others, and WebAssembly has no threads.
+/// Miri and loom reject a thread that outlives all others of the program, and WebAssembly has no threads.
 fn is_possible() -> bool {
     cfg!(not(any(all(test, loom), miri, target_family = "wasm")))
 }
 
-/// Watches a new runtime, unless its reports are off. Returns whether it does.
+/// Watches a new runtime, unless its reports are off. Returns whether the runtime is watched.
 pub(in crate::runtime) fn register(
     id: u64,
     shared: &Weak<Shared>,
@@ -79,8 +80,8 @@ pub(in crate::runtime) fn forget(id: u64) {
     lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
 }
 
-/// Returns for how long a worker, which is awake and has made `steps`, has been in one poll; `None` if it was not in it
-/// at the last look, or the runtime is not watched.
+/// Returns how long an awake worker with this number of `steps` has been in its current poll. Returns `None` if the
+/// poll began after the last look, or the runtime is not watched.
 #[cfg(all(unix, feature = "net"))]
 pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> Option<Duration> {
     let monitor = lock(&MONITOR);
@@ -90,7 +91,7 @@ pub(in crate::runtime) fn polls_since(id: u64, worker: usize, steps: usize) -> O
     lock(&watch).polls_since(worker, steps, Instant::now())
 }
 
-/// Called when a runtime begins to work, after it has become visible that it does.
+/// Called when a runtime begins to work, after other threads can see that it does.
 #[inline]
 pub(in crate::runtime) fn arm() {
     if !is_armed() {
@@ -114,14 +115,14 @@ fn begin() {
         return;
     }
     let builder = thread::Builder::new().name("pointsman-stall".into());
-    // Without the thread nothing is reported; the next worker that wakes up does not try again.
+    // If the thread cannot be started, there are no reports, and later workers do not try again.
     let _ = builder.stack_size(STACK).spawn(run);
     monitor.is_started = true;
 }
 
 fn run() {
     let mut printer = Printer::default();
-    // Whether a worker that wakes up may have relied on this thread to look.
+    // Whether a worker that woke up may have relied on a further look of this thread.
     let mut is_armed = true;
     let mut late = Duration::ZERO;
     loop {
@@ -132,19 +133,19 @@ fn run() {
             next,
         } = look(&mut printer, late);
         if is_active || is_armed {
-            // Not after a look without it: a worker that has armed during that look has not been seen.
+            // Another look follows: a worker that armed the monitor during this look may not have been seen.
             IS_ARMED.store(is_active, Relaxed);
-            // A stalled runtime is looked at no earlier, so this is no condition variable.
+            // Not a condition variable, since no event requires an earlier look at a stalled runtime.
             thread::sleep(period.saturating_sub(began.elapsed()));
             is_armed = is_active;
         } else {
             let next = next.map_or(Duration::MAX, |next| next.max(period));
             let is_resting = |_: &mut Monitor| !IS_ARMED.load(Relaxed);
-            // The result holds the lock.
+            // Dropped at once, because the result holds the lock.
             drop(ARMED.wait_timeout_while(lock(&MONITOR), next, is_resting));
             is_armed = IS_ARMED.load(Relaxed);
         }
-        // Includes the time of a look that took long, such as that of a hook, and of a rest.
+        // Includes the excess of a slow look, for example because of a hook, and of a sleep.
         late = began.elapsed().saturating_sub(period);
     }
 }
@@ -154,11 +155,11 @@ struct Looked {
     is_active: bool,
     /// The time until the next look, if any works.
     period: Duration,
-    /// The same if none does.
+    /// The time until the next look if no runtime works.
     next: Option<Duration>,
 }
 
-/// Looks at all runtimes, `late` after the time at which this look was due.
+/// Looks at all runtimes. `late` is the time since this look was due.
 fn look(printer: &mut Printer, late: Duration) -> Looked {
     let runtimes: Vec<_> = lock(&MONITOR)
         .runtimes
@@ -203,7 +204,7 @@ impl Printer {
             return;
         };
         print(&text);
-        // Afterwards, as the names of functions take long to find.
+        // Printed after the line, since looking up names of functions takes long.
         let frames = stall.stack().iter();
         print(
             &frames
@@ -212,7 +213,7 @@ impl Printer {
         );
     }
 
-    /// What is printed at this time, but for the stack.
+    /// Returns the text to print at this time, without the stack.
     fn text(&mut self, stall: &Stall, now: Instant) -> Option<String> {
         if self.last.is_some_and(|last| now - last < PRINT_INTERVAL) {
             self.skipped += 1;
@@ -228,7 +229,7 @@ impl Printer {
     }
 }
 
-/// Prints on standard error. `eprint` panics if that is closed, and tests capture it.
+/// Prints on standard error. Not with `eprint`, which panics if standard error is closed, and which tests capture.
 fn print(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }

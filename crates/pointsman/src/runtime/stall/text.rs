@@ -1,4 +1,4 @@
-//! The line that reports a stall, and the lines of the stack.
+//! The text of a report: a line, and the lines of the stack.
 
 use std::fmt::{self, Formatter};
 

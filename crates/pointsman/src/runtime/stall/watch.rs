@@ -1,4 +1,4 @@
-//! What the monitor remembers of a runtime between two looks.
+//! The state of a runtime that the monitor keeps between two looks.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::{Stall, StallKind};
 use crate::runtime::dump::StuckTask;
 use crate::task::id::Id;
 
-/// A number that changes when something goes on, and when it was first seen.
+/// A number that changes with progress, and the time at which its current value was first seen.
 struct Progress {
     number: usize,
     since: Instant,
@@ -25,7 +25,7 @@ impl Progress {
         }
     }
 
-    /// Returns for how long the number has been the same, if that is longer than the threshold and was not reported yet.
+    /// Returns how long the number has been the same, if that is at least the threshold and has not been reported.
     fn look(&mut self, number: usize, now: Instant, threshold: Duration) -> Option<Duration> {
         if number != self.number {
             *self = Self::new(number, now);
@@ -38,14 +38,14 @@ impl Progress {
 
 pub(super) struct Watch {
     workers: Vec<Progress>,
-    /// The tasks whose polls were reported and still last.
+    /// For each worker, the task whose poll was reported and has not returned.
     stuck: Vec<Option<StuckTask>>,
-    /// The poll of a local set's task that was seen in the poll of the worker: the task's id, and how often it was polled.
+    /// The poll of a local set's task that was seen inside the worker's poll: the task's id and number of polls.
     of_set: Option<(Id, u32)>,
     pool: Progress,
     /// Whether a timer was late.
     timer: Progress,
-    /// The number of polls for I/O events, while there are such.
+    /// The number of polls for I/O events, while events wait.
     io: Progress,
     /// Whether the runtime had work and no thread ran it.
     attended: Progress,
@@ -56,7 +56,7 @@ pub(super) struct Seen {
     pub(super) stalls: Vec<Stall>,
     /// Whether something could stall before the next look.
     pub(super) is_active: bool,
-    /// The time until something could stall that no thread would tell the monitor of.
+    /// The time until something could stall without a thread that arms the monitor.
     pub(super) next: Option<Duration>,
 }
 
@@ -74,7 +74,7 @@ impl Watch {
         }
     }
 
-    /// Returns for how long the worker has been in the poll that it was in at the last look.
+    /// Returns how long the worker has been in the poll that it was in at the last look.
     #[cfg(all(unix, feature = "net"))]
     pub(super) fn polls_since(
         &self,
@@ -86,8 +86,8 @@ impl Watch {
         (progress.number == steps).then(|| now.saturating_duration_since(progress.since))
     }
 
-    /// The time by which the look is late counts for no stall: the process may have been stopped, or other processes may
-    /// have had the cores.
+    /// The time `late` by which the look is late does not count towards a stall: the process may have been stopped, or
+    /// other processes may have used the cores.
     pub(super) fn look(&mut self, shared: &Shared, now: Instant, late: Duration) -> Seen {
         let threshold = shared.stall_threshold();
         let others = [
@@ -155,7 +155,7 @@ impl Watch {
                 });
             }
         } else {
-            // Of no later look: before this, the pool may not have been looked at for long.
+            // A number that no later look finds: only time in which the pool is full at each look counts.
             *pool = Progress::new(blocking.taken().wrapping_sub(1), now);
         }
         let is_attended = shared.is_attended();
@@ -176,7 +176,7 @@ impl Watch {
                     seen.stalls.push(stall(StallKind::Io, shared, lasted));
                 }
             }
-            // Of no later look.
+            // A number that no later look finds.
             None => *io = Progress::new(usize::MAX, now),
         }
         let is_left = !is_attended && shared.has_work();
@@ -194,7 +194,7 @@ impl Watch {
     }
 }
 
-/// Reports a condition that has held at all looks for longer than the threshold, since the first of them.
+/// Reports a condition that has held at each look for at least the threshold.
 fn check(
     progress: &mut Progress,
     holds: bool,
@@ -219,7 +219,7 @@ fn current_of_set(shared: &Shared) -> Option<StuckTask> {
     StuckTask::find(shared, address)
 }
 
-/// What the worker polls.
+/// Returns what the worker polls.
 fn current(shared: &Shared, worker: usize) -> (StallKind, Option<StuckTask>) {
     if let Some(task) = current_of_set(shared) {
         return (StallKind::Task, Some(task));

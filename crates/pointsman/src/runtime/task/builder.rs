@@ -11,8 +11,8 @@ use super::spawn::{spawn_at, spawn_on};
 use crate::task::join::JoinHandle;
 use crate::task::origin::SpawnSite;
 
-/// Spawns tasks with a name, which dumps and reports of stuck tasks show. Without the feature `diagnostics` there are
-/// none, and the name has no effect.
+/// Spawns tasks with a name, which dumps, stall reports and the spans of the feature `tracing` show. The name has no
+/// effect if the features `diagnostics` and `tracing` are both off.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {

@@ -41,8 +41,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: `spawn_on` runs user code in two cases. If the runtime has shut down, it drops the future, and does not use
-    // `shared` afterwards. A spawn hook runs while `Shared::call_spawn_hook` keeps the runtime alive.
+    // SAFETY: `spawn_on` runs user code in two cases. If the runtime has shut down, it drops the future, and does not
+    // use `shared` afterwards. A spawn hook runs while `Shared::call_spawn_hook` keeps the runtime alive.
     match unsafe { context::current_shared() } {
         Some(shared) => spawn_on(shared, future, site),
         None => panic!("{}", context::missing()),

@@ -11,7 +11,7 @@ mod implementation {
     use crate::spans::{Entered, OpSpans, poll_op};
     use crate::task::activity::WaitKind;
 
-    /// Without spans in a constant, as in Tokio.
+    /// The spans are disabled in a constant, as in Tokio.
     #[derive(Debug)]
     pub(in crate::sync) struct PermitsSpans {
         lock: Span,
@@ -78,7 +78,7 @@ mod implementation {
             }
         }
 
-        /// The span of what users see.
+        /// The span of the primitive that users see.
         pub(in crate::sync) fn lock(&self) -> &Span {
             &self.lock
         }

@@ -61,7 +61,7 @@ export class Outcomes {
         request.timer = setTimeout(wait, timerDelay(left));
         return;
       }
-      // A late reply delays the timer of an earlier request, whose start time by the store's clock has passed too. A store
+      // A late reply delays the timer of an earlier request, whose start time has passed too by the store's clock. A store
       // that has lost its state may have given this request an earlier start time than that one.
       for (const earlier of lane.timed) {
         if ((earlier.at[0] as number) > (request.at[0] as number)) continue;

@@ -62,7 +62,7 @@ export class BatchStream {
   #incarnation = 0;
   /**
    * Whether an earlier batch without a reply has begun the session, also on a lost connection. If the server has ended it
-   * since, it must not begin again under the same id: a late message may still grant a request of it.
+   * since, it must not begin again under the same id: a late message may still grant one of its requests.
    */
   #begun = false;
   #scheduled = false;
@@ -148,7 +148,7 @@ export class BatchStream {
     this.#metrics.batches++;
     this.#sender.exchange(batch).then(
       async (reply) => {
-        // A later reply that arrived together may say that the session has ended: then no caller gets what was granted.
+        // A later reply that arrived with this one may end the session. Then the grants of this one reach no caller.
         if (reply.name !== 'lost') await nextMicrotask;
         if (this.#answered(sent)) this.#sender.received(reply, sent);
       },

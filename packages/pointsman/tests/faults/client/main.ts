@@ -55,7 +55,7 @@ const running = new Set<Promise<unknown>>();
 let lastId = 0;
 let entered = 0;
 let stopping = false;
-/** Whether a guard was valid in this turn, or would have been a moment earlier. */
+/** Whether a guard was valid in this turn, or would have been if checked a moment earlier. */
 let wasValid = false;
 let overtaken = false;
 let holding = false;
@@ -78,7 +78,7 @@ function run(work: Promise<unknown>): void {
   void noted.finally(() => running.delete(noted));
 }
 
-/** Milliseconds, until the timers last ran. The time in which it waited for events does not count. */
+/** The active time of the event loop when the timers last ran, in milliseconds, without waits for events. */
 let active = 0;
 const activeNow = () => performance.eventLoopUtilization().active;
 setInterval(() => {
@@ -106,7 +106,7 @@ function isValid(guard: Guard): boolean {
 
 function stateAtEntry(guard: Guard): AtEntry {
   if (isValid(guard)) return 'valid';
-  // Another look at a lock may have ended the lease of all, after a pause.
+  // After a pause, a check of another lock may have ended the lease of all locks.
   const { aborted, reason } = guard.signal;
   const isLeaseOver = aborted && String(reason).includes('lease ended');
   return overtaken || (wasValid && isLeaseOver) ? 'overtaken' : 'invalid';

@@ -70,7 +70,7 @@ function leaders(store: Store): Lock {
       const term = await leader.campaign({ timeout, signal });
       return {
         token: term.token,
-        // Each look at the guard may end it, so only the client looks.
+        // Each read of the guard's signal may end the guard, so only the client reads it.
         get signal() {
           return term.signal;
         },

@@ -1,4 +1,5 @@
-//! One connection. What it may keep is bounded: a request, and an answer that is written before the next request is read.
+//! One connection. Its memory is bounded: it keeps one request and one answer, and reads the next request only after
+//! the answer has been sent.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ pub(super) struct Client {
     /// A request that is not answered yet.
     pub(super) request: Option<Request>,
     answer: Vec<u8>,
-    /// How much of the answer was sent.
+    /// The number of bytes of the answer that were sent.
     sent: usize,
     /// Whether the connection ends with this answer.
     is_last: bool,
@@ -42,7 +43,7 @@ impl Client {
         }
     }
 
-    /// When the client is disconnected if nothing happens.
+    /// The time at which the client is disconnected unless it reads.
     pub(super) fn deadline(&self) -> Option<Instant> {
         (!self.answer.is_empty()).then(|| self.active + PATIENCE)
     }
@@ -54,7 +55,7 @@ impl Client {
         self.advance()
     }
 
-    /// Does what is possible without waiting. Must be called when the stream has become readable or writable.
+    /// Receives and sends without waiting. Must be called when the stream becomes readable or writable.
     pub(super) fn advance(&mut self) -> Result<(), Ended> {
         while self.request.is_none() {
             let can_continue = match self.answer.is_empty() {
@@ -80,7 +81,7 @@ impl Client {
         if self.is_last {
             return Err(Ended);
         }
-        // With its memory.
+        // Frees its memory too.
         self.answer = Vec::new();
         self.sent = 0;
         Ok(true)
@@ -110,7 +111,7 @@ impl Client {
         Ok(true)
     }
 
-    /// Returns `None` if the client must be waited for.
+    /// Returns the number of bytes; `None` if the stream is not ready.
     fn transferred(&mut self, result: io::Result<usize>) -> Result<Option<usize>, Ended> {
         match result {
             Ok(0) => Err(Ended),

@@ -1,4 +1,4 @@
-//! The file of a socket: made in a folder of the user, in the place of a stale one, and removed at the end.
+//! The file of a socket: created in a folder of the user, replacing a stale one, and removed at the end.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use crate::peer::effective_user;
 /// Removes the file when it is dropped, unless another process has replaced it.
 pub(super) struct SocketFile {
     path: PathBuf,
-    /// The device and the number of the file on it.
+    /// The device and the inode.
     identity: (u64, u64),
 }
 
@@ -27,7 +27,7 @@ impl SocketFile {
             path: absolute,
             identity: (made.dev(), made.ino()),
         };
-        // Until here another user could connect, whom the thread refuses.
+        // Another user could connect before this; the thread refuses such a connection.
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         Ok((file, listener))
     }
@@ -42,7 +42,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Others could put a socket of theirs in the place of this one if they may write to its folder.
+/// Checks that no other user can write to the folder and so replace the socket.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder).map_err(|error| {
         let text = format!("the folder of the socket, {}: {error}", folder.display());
@@ -69,8 +69,9 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         let text = format!("{} exists and is not a socket", path.display());
         return Err(io::Error::new(ErrorKind::AlreadyExists, text));
     }
-    // Refused if no process has the socket open, and an error of another kind if one has, because that one is not for
-    // datagrams. Unlike the connection of a stream, this never waits for the other process.
+    // Connecting a datagram socket fails with `ConnectionRefused` if no process has the socket open. If one has, it
+    // fails with another error, because that socket is a stream. Unlike a stream, this never waits for the other
+    // process.
     match UnixDatagram::unbound()?.connect(path) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
         _ => {

@@ -1,11 +1,11 @@
-//! A writer of JSON: enough for reports, and no dependency of the runtime.
+//! Writes the JSON of reports, so that the runtime needs no dependency for it.
 
 use std::fmt::{Display, Write};
 
 #[derive(Default)]
 pub(super) struct Json {
     text: String,
-    /// Whether a value precedes in the present object or array.
+    /// Whether the current object or array already has a value.
     needs_comma: bool,
 }
 
@@ -71,7 +71,7 @@ impl Json {
         for c in value.chars() {
             match c {
                 '"' | '\\' => self.text.extend(['\\', c]),
-                // A line is one answer, and a terminal that shows it must not be controlled by a name.
+                // An answer is one line, and a name must not control a terminal that prints it.
                 c if c.is_control() => drop(write!(self.text, "\\u{:04x}", u32::from(c))),
                 c => self.text.push(c),
             }

@@ -1,7 +1,7 @@
-//! The socket on which a process answers with dumps of its runtime, for `pointsman-top` and other tools.
+//! A socket on which a process answers with dumps of its runtime, for `pointsman-top` and other tools.
 //!
-//! A thread per socket waits for requests and takes the dumps, so it answers while all workers are stuck. The protocol is
-//! described in `docs/dump-protocol.md`.
+//! A thread per socket waits for requests and takes the dumps, so it answers while all workers are stuck. The protocol
+//! is described in `docs/dump-protocol.md`.
 
 mod client;
 mod file;
@@ -22,7 +22,8 @@ use super::super::error::shutdown_error;
 use super::super::handle::Handle;
 use super::super::id::Id;
 
-/// The sockets of all runtimes. Here and not in the runtime, whose structures are part of every build.
+/// The sockets of all runtimes. They are not fields of the runtime, so that builds without the feature do not pay for
+/// them.
 static SOCKETS: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
 
 struct Socket {
@@ -39,16 +40,17 @@ impl Handle {
     /// Creates a Unix socket on which other processes of this user can look at the runtime, for example with
     /// `pointsman-top`. It exists until the runtime has shut down.
     ///
-    /// A thread of its own answers, also while all workers are stuck. While no tool is connected it sleeps. With one, it
-    /// takes a [`dump`](Self::dump) for each request, and spends at most a fifth of a core on them.
+    /// A separate thread answers, also while all workers are stuck. It sleeps while there are no requests. One
+    /// [`dump`](Self::dump) answers all requests that wait; the thread spends at most a fifth of a core on dumps.
     ///
-    /// The folder must belong to the user, and others must not be able to write to it, such as `/run/user/1000`. The socket
-    /// replaces one that a process left behind which has ended. Only processes of this user can connect, at most 16 at once:
-    /// one more replaces the one that has been silent for longest.
+    /// The folder, such as `/run/user/1000`, must belong to the user, and others must not be able to write to it. The
+    /// socket replaces one that an ended process left behind. Only processes of this user can connect, at most 16 at
+    /// once: a further connection replaces the one that has been silent for the longest time.
     ///
     /// # Errors
-    /// `AddrInUse` if a process serves this path, `AlreadyExists` if a file that is not a socket has it, `PermissionDenied`
-    /// if others may write to the folder; or if the runtime has shut down, or the system refuses.
+    /// `AddrInUse` if a process serves this path, `AlreadyExists` if the path is a file that is not a socket, and
+    /// `PermissionDenied` if the folder belongs to another user or others can write to it. Fails also if the runtime
+    /// has shut down, or the system refuses.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -74,7 +76,7 @@ impl Handle {
     pub fn serve_dumps(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let (file, listener) = SocketFile::bind(path.as_ref())?;
         let mut sockets = sockets();
-        // Under the lock, so that `end` comes later if the runtime has not begun to shut down.
+        // Checked under the lock: if the runtime has not begun to shut down, `end` runs later and removes the socket.
         if self.shared.is_shut_down() {
             return Err(shutdown_error());
         }
@@ -97,7 +99,7 @@ pub(in crate::runtime) fn end(runtime: Id) {
     *sockets = others;
     drop(sockets);
     for Socket { file, waker, .. } in ended {
-        // Before the thread closes the socket: a new process takes the path of a closed one.
+        // Removes the file before the thread closes the socket: a new process may replace a closed one.
         drop(file);
         let _ = waker.wake();
     }

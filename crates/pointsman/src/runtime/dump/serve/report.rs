@@ -1,4 +1,4 @@
-//! What a tool gets: a dump and the metrics of the runtime as a line of JSON.
+//! The answer to a tool: a dump and the metrics of the runtime as a line of JSON.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use crate::task::id::Id;
 /// Changes when a field changes its meaning or is removed. New fields may appear in a version.
 pub(super) const VERSION: u32 = 1;
 
-/// How many problems an answer describes, and how many tasks of each.
+/// The maximum numbers of problems in an answer, and of tasks in a problem.
 const MAX_PROBLEMS: usize = 50;
 const MAX_MEMBERS: usize = 50;
 
@@ -37,7 +37,7 @@ pub(super) struct Report {
 struct Worker {
     state: &'static str,
     task: Option<Id>,
-    /// For how long the present poll has lasted, if that is known.
+    /// How long the current poll has lasted, if that is known.
     poll: Option<Duration>,
 }
 
@@ -163,7 +163,7 @@ impl Report {
             .plain(self.metrics.spawned_tasks_count());
     }
 
-    /// The tasks of an answer: the first ones in the order, and then those that others of the answer refer to.
+    /// Returns the tasks of an answer: the first ones in the requested order, and then those that the answer refers to.
     fn choose(&self, request: Request) -> Vec<&Task> {
         let mut tasks: Vec<_> = self.dump.tasks.iter().collect();
         if request.count < tasks.len() {

@@ -1,17 +1,17 @@
 //! The lines that a tool sends.
 
-/// The greatest length of a request, with the end of its line.
+/// The maximum length of a request, including the end of the line.
 pub(super) const MAX_LENGTH: usize = 128;
 
-/// The greatest number of tasks that a request may ask for.
+/// The maximum number of tasks that a request can ask for.
 pub(super) const MAX_TASKS: usize = 5_000;
 
-/// Asks for a dump with the first `count` tasks in an order, and with one more task.
+/// A request for the first `count` tasks of a dump in an order, and for one more task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) order: Order,
     pub(super) count: usize,
-    /// The number of a task that is to be in the answer in any case.
+    /// The id of a task that the answer includes if it exists.
     pub(super) task: Option<u64>,
 }
 

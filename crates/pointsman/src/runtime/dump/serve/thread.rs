@@ -20,15 +20,15 @@ const WAKER: Token = Token(1);
 /// The token of the first client.
 const FIRST: usize = 2;
 
-/// The number of connections at once.
+/// The maximum number of connections.
 const MAX_CLIENTS: usize = 16;
 
-/// The least time from the end of one dump to the beginning of the next.
+/// The minimum time from the end of one dump to the beginning of the next.
 const PAUSE: Duration = Duration::from_millis(50);
 /// A pause is at least this many times as long as the dump before it.
 const REST: u32 = 4;
 
-/// The thread formats dumps; it runs no code of the user.
+/// Small, since the thread only formats dumps and runs no code of the user.
 const STACK: usize = 256 << 10;
 
 struct Server {
@@ -37,7 +37,7 @@ struct Server {
     listener: UnixListener,
     /// Whether a connection could not be accepted, for example because the process has too many files open.
     must_retry: bool,
-    /// The place of a client gives its token.
+    /// The index of a client plus [`FIRST`] is its token.
     clients: [Option<Client>; MAX_CLIENTS],
     began: Instant,
     next_dump: Instant,
@@ -72,7 +72,7 @@ pub(super) fn start(shared: Weak<Shared>, listener: BlockingListener) -> io::Res
 }
 
 impl Server {
-    /// Runs until the waker is called, or the runtime does not exist any more.
+    /// Runs until the waker is called or the runtime is dropped.
     fn run(mut self) {
         let mut events = Events::with_capacity(MAX_CLIENTS + FIRST);
         loop {
@@ -119,7 +119,7 @@ impl Server {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Accepts until no process waits.
+    /// Accepts all waiting connections.
     fn accept(&mut self) -> io::Result<()> {
         loop {
             match self.listener.accept() {
@@ -142,7 +142,7 @@ impl Server {
         let Some(place) = (0..MAX_CLIENTS).min_by_key(active) else {
             return;
         };
-        // Closes the connection that has had this place.
+        // Closes the connection that had this place.
         self.clients[place] = None;
         let interest = Interest::READABLE | Interest::WRITABLE;
         let token = Token(FIRST + place);

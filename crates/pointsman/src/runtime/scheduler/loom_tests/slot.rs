@@ -1,4 +1,4 @@
-//! Models of what the stall monitor reads of a slot while its worker goes on.
+//! Models of the stall monitor's reads of a slot while its worker continues.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::runtime::config::Config;
 use crate::task::test_util::Workbench;
 use std::time::Duration;
 
-/// As long as the steps are those of a poll, the task is not that of a later poll.
+/// While the number of steps is that of a poll, the monitor does not see the task of a later poll.
 #[test]
 fn a_later_task_is_not_taken_for_the_one_that_is_stuck() {
     model(|| {

@@ -1,13 +1,13 @@
 //! The stack of the thread that does not return, for reports of stalls.
 //!
-//! 1. The monitor sends the thread a signal; see `linux/capture.rs`. Its handler writes the registers and the bytes of the
-//!    stack to a pipe.
+//! 1. The monitor sends the thread a signal; see `linux/capture.rs`. Its handler writes the registers and the bytes of
+//!    the stack to a pipe.
 //! 2. The monitor unwinds the copy; see `linux/unwind.rs`.
-//! 3. Names and lines are found when a report is read. That reads the debug information of the program, which takes
-//!    long the first time.
+//! 3. Names and lines are looked up when a report is read. The first time this reads the debug information of the
+//!    program, which takes long.
 //!
-//! So the handler needs no unwinder, none of which is async-signal-safe in every program: `backtrace` allocates and locks,
-//! libgcc may lock the list of loaded modules.
+//! So the handler needs no unwinder. No unwinder is async-signal-safe in every program: `backtrace` allocates and
+//! locks, and libgcc may lock the list of loaded modules.
 
 #[cfg(all(
     feature = "stall-backtrace",
@@ -26,7 +26,7 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
-// Its model.
+// For the loom model of the exchange.
 #[cfg(all(test, loom))]
 #[path = "linux/exchange.rs"]
 mod exchange;
@@ -35,8 +35,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// A function on the stack of a thread that does not return; see [`Stall::stack`](super::Stall::stack). Its
-/// [`Display`](fmt::Display) is the function's name, and its place in the source text if it is known.
+/// A function on the stack of a thread that does not return; see [`Stall::stack`](super::Stall::stack).
+/// [`Display`](fmt::Display) formats the function's name and, if it is known, its place in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackFrame {
     address: usize,
@@ -46,7 +46,7 @@ pub struct StackFrame {
 }
 
 impl StackFrame {
-    /// Returns the address of the instruction. Functions that the compiler has inlined have the same.
+    /// Returns the address of the instruction. Inlined functions have the address of the function that contains them.
     #[must_use]
     pub fn address(&self) -> usize {
         self.address
@@ -84,23 +84,23 @@ impl fmt::Display for StackFrame {
     }
 }
 
-/// The number of this thread, by which the system knows it; 0 on other systems.
+/// Returns the system's id of this thread; 0 where stacks are not supported.
 #[cfg(feature = "stall-backtrace")]
 #[inline]
 pub(in crate::runtime) fn this_thread() -> i32 {
     platform::this_thread()
 }
 
-/// A stack as addresses, whose names are found when they are needed.
+/// A stack as addresses. Their names are looked up when they are needed.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
-    /// Of each instruction that called the one before. Empty if the stack is not known.
+    /// The addresses of instructions: each called the function of the one before. Empty if the stack is not known.
     addresses: Vec<usize>,
     frames: OnceLock<Vec<StackFrame>>,
 }
 
 impl Stack {
-    /// The stack of another thread of this process, if that answers.
+    /// Returns the stack of another thread of this process; empty if that thread does not answer.
     pub(super) fn of(thread: i32) -> Self {
         Self {
             addresses: platform::addresses(thread),

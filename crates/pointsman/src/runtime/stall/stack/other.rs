@@ -1,4 +1,4 @@
-//! Without the feature, and on other systems: no stacks.
+//! Builds without the feature, and systems without support: stacks are empty.
 
 use super::StackFrame;
 

@@ -1,7 +1,7 @@
 //! The local sets of the process, for dumps and stall reports of the runtimes that run them.
 //!
-//! Invariant: another thread uses the arena of a set only under the lock of its [`Listing`], which is emptied before the
-//! arena is closed. It holds no other lock meanwhile.
+//! Invariant: another thread uses the arena of a set only under the lock of its [`Listing`], which is emptied before
+//! the arena is closed. It then holds no other lock.
 //!
 //! Cost: a lock of the process per set, and a store per poll. Nothing without the feature `diagnostics`.
 
@@ -22,7 +22,7 @@ mod implementation {
 
     type Sets = BTreeMap<u64, Weak<LocalShared>>;
 
-    /// By id. Of the standard library also in models: no code that is modelled depends on it.
+    /// By id. A mutex of the standard library, also in models: no modelled code depends on it.
     static SETS: StdMutex<Sets> = StdMutex::new(BTreeMap::new());
 
     fn sets() -> MutexGuard<'static, Sets> {
@@ -32,9 +32,9 @@ mod implementation {
     pub(in crate::runtime::task::local_set) struct Listing {
         /// `None` until the set is listed, and once its arena is closed.
         arena: Mutex<Option<NonNull<Arena<Arc<LocalShared>>>>>,
-        /// The id of the runtime that has run the set last, or in which it was created; 0 if there is none.
+        /// The id of the runtime that ran the set last or, before its first run, in which it was created; 0 if none.
         runtime: AtomicU64,
-        /// The task that is polled; null between runs of the set. To compare only.
+        /// The task that is polled; null between runs of the set. Only for comparison.
         running: AtomicPtr<Header>,
     }
 

@@ -73,9 +73,9 @@ impl Own {
     }
 }
 
-// SAFETY: all fields but `own` and `listing` are `Send`. `listing` has the address of the arena, whose functions for other
-// threads are called under its lock. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current set,
-// which do not leave their thread; when the last reference is dropped elsewhere, `LocalSet::drop` has emptied it.
+// SAFETY: all fields but `own` and `listing` are `Send`. `listing` has the address of the arena, whose functions for
+// other threads are called under its lock. `own` is used only after `is_own_thread`, or by a `LocalSet` or the current
+// set, which do not leave their thread; when the last reference is dropped elsewhere, `LocalSet::drop` has emptied it.
 unsafe impl Send for LocalShared {}
 // SAFETY: all fields but `own` and `listing` are `Sync`, and only the thread of the set uses `own`; see `Send` above.
 unsafe impl Sync for LocalShared {}
@@ -101,7 +101,7 @@ impl LocalShared {
         }
     }
 
-    /// The runtime and the slot that count the polls of the tasks, if there are such.
+    /// The runtime and the slot that count the polls of the tasks, if any.
     pub(super) fn observer(&self) -> Option<(&Shared, &Slot)> {
         let runtime = self.runtime.as_deref()?;
         Some((runtime, runtime.slots.first()?))
@@ -157,7 +157,8 @@ impl Schedule for Arc<LocalShared> {
         if self.own.ends_with_panic.get() {
             self.own.has_panicked.set(true);
             if let Some(arena) = self.own.arena.get() {
-                // SAFETY: the owner's thread alone polls the tasks, and it owns the arena, which is open while it is here.
+                // SAFETY: the owner's thread alone polls the tasks, and it owns the arena, which is open while it is
+                // here.
                 unsafe { Arena::shut_down(arena) };
             }
         }

@@ -1,12 +1,12 @@
 //! Copies the registers and the stack of another thread.
 //!
-//! The signal is `SIGURG`, for the reasons for which Go preempts with it: its default action is to ignore it, so one that
-//! arrives late harms nothing; debuggers pass it on; the C library does not use it; few programs do, and they must expect
-//! it at any time. The handler is installed with the first capture, and calls the one that it replaced for signals that
-//! the monitor has not sent. If the program has replaced the handler since, no signal is sent.
+//! The signal is `SIGURG`, which Go uses for preemption for the same reasons: its default action is to ignore it, so a
+//! late one is harmless; debuggers pass it on; the C library does not use it; few programs do, and they must expect it
+//! at any time. The handler is installed with the first capture, and passes signals that the monitor has not sent to
+//! the handler that it replaced. If the program has replaced the handler since, the monitor sends no signal.
 //!
-//! The handler calls `gettid` and `write` only, as system calls. The kernel copies the stack: it stops at the end of the
-//! mapping, and reads memory that other threads may be writing without a data race of this program.
+//! The handler calls `gettid` and `write` only, as system calls. The kernel copies the stack: it stops at the end of
+//! the mapping, and reads memory that other threads may be writing without a data race of this program.
 
 use std::ffi::{c_int, c_void};
 use std::io::{self, Read};
@@ -20,20 +20,20 @@ use super::exchange::Exchange;
 
 const SIGNAL: c_int = libc::SIGURG;
 
-/// For how long the monitor waits for the handler, in parts: a process that was stopped has all but one left. A thread begins
-/// it once it has a core, unless it has blocked the signal or waits for a disk.
+/// How long the monitor waits for the handler to begin, in parts: if the process is stopped during one, the others
+/// remain. A thread enters the handler when it gets a core, unless it blocks the signal or waits for a disk.
 const DEADLINE: [Duration; 10] = [Duration::from_millis(100); 10];
 
-/// The capacity of the pipe: deeper stacks are cut.
+/// The capacity of the pipe. Longer stacks are cut.
 const CAPACITY: c_int = 256 << 10;
 
-/// A divisor of the size of a page.
+/// The unit of writes. It divides the size of a page.
 const CHUNK: usize = 4 << 10;
 
 /// The registers and the stack of a thread.
 pub(super) struct Snapshot {
     pub(super) registers: Registers,
-    /// The bytes from the stack pointer on.
+    /// The bytes from the stack pointer upwards.
     pub(super) stack: Vec<u8>,
 }
 
@@ -91,7 +91,7 @@ fn install() -> io::Result<Receiver> {
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
     // SAFETY: the call has created these descriptors, and nothing else owns them.
     let [receiver, sender] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-    // SAFETY: the descriptor is open. If it fails, the pipe holds less.
+    // SAFETY: the descriptor is open. If the call fails, the pipe holds less.
     unsafe { libc::fcntl(sender.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY) };
     SENDER.store(sender.as_raw_fd(), Relaxed);
     let previous = action()?;
@@ -103,7 +103,7 @@ fn install() -> io::Result<Receiver> {
         | libc::SA_RESTART
         | libc::SA_ONSTACK
         | previous.sa_flags & libc::SA_NODEFER;
-    // SAFETY: the handler calls async-signal-safe functions only, and what the program has installed.
+    // SAFETY: the handler calls only async-signal-safe functions, and the handler that the program has installed.
     check(unsafe { libc::sigaction(SIGNAL, &ours, ptr::null_mut()) })?;
     Ok(Receiver {
         receiver: receiver.into(),
@@ -118,7 +118,7 @@ fn check(result: c_int) -> io::Result<()> {
     }
 }
 
-/// What the process does at the signal.
+/// Returns the current action of the signal.
 fn action() -> io::Result<libc::sigaction> {
     // SAFETY: all fields are numbers or pointers that may be null.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
@@ -151,7 +151,7 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 
-/// Tells signals of the monitor from others.
+/// The value that identifies signals of the monitor.
 fn mark() -> usize {
     (&raw const EXCHANGE).addr()
 }
@@ -176,7 +176,7 @@ fn send(thread: i32) -> bool {
     sent == 0
 }
 
-/// Waits until the handler has begun to write, or the deadline.
+/// Waits until the handler has begun to write, or until the deadline.
 fn wait_for_bytes(receiver: &fs::File) {
     let mut poll = libc::pollfd {
         fd: receiver.as_raw_fd(),
@@ -184,8 +184,8 @@ fn wait_for_bytes(receiver: &fs::File) {
         revents: 0,
     };
     for part in DEADLINE {
-        // An interrupted wait is a shorter one.
-        // SAFETY: it is one valid entry.
+        // An interrupt shortens the wait.
+        // SAFETY: the pointer is to one valid entry.
         if unsafe { libc::poll(&mut poll, 1, part.as_millis() as c_int) } == 1 {
             return;
         }
@@ -284,7 +284,7 @@ fn write_stack(registers: &Registers) {
     }
     let mut from = registers.stack as usize;
     for _ in 0..CAPACITY as usize / CHUNK {
-        // To the end of a page, as a call that meets an unmapped one writes nothing.
+        // Never across the end of a page: a call that reaches an unmapped page writes nothing.
         let size = CHUNK - from % CHUNK;
         if !write(from, size) {
             return;

@@ -1,4 +1,4 @@
-//! The agreement of the monitor and a signal handler on who uses the pipe.
+//! Synchronizes the monitor and a signal handler, which share a pipe.
 //!
 //! Invariant: a handler writes only after it has accepted a request for its thread, and at most one accepts each. The
 //! monitor does not begin another request before an accepted one was answered, so a signal that arrives late writes
@@ -12,7 +12,7 @@ const IDLE: i32 = 0;
 const ACCEPTED: i32 = -1;
 const ANSWERED: i32 = -2;
 
-/// The number of the thread that is to answer, or one of the values above. Numbers of threads are positive.
+/// The id of the thread that has to answer, or one of the values above. Ids of threads are positive.
 pub(super) struct Exchange(AtomicI32);
 
 impl Exchange {
@@ -33,14 +33,14 @@ impl Exchange {
         self.0.store(thread, Release);
     }
 
-    /// Ends a request that was not accepted. Returns false if it was: the answer comes then.
+    /// Ends a request that was not accepted. Returns false if it was accepted: then the answer will arrive.
     pub(super) fn withdraw(&self, thread: i32) -> bool {
         self.0
             .compare_exchange(thread, IDLE, Relaxed, Relaxed)
             .is_ok()
     }
 
-    /// Returns whether the answer is complete, and ends the request then.
+    /// Ends the request if the answer is complete. Returns whether it is.
     pub(super) fn take_answer(&self) -> bool {
         // ORDERING: Acquire pairs with the Release of `answer`: the monitor sees what the handler has written.
         self.0
@@ -50,7 +50,7 @@ impl Exchange {
 
     // --- for the handler ---
 
-    /// Returns whether the handler, on this thread, is to write an answer.
+    /// Returns whether the handler on this thread has to write an answer.
     pub(super) fn accept(&self, thread: i32) -> bool {
         // ORDERING: Acquire pairs with the Release of `request`.
         self.0

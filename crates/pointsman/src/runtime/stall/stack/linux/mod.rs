@@ -6,13 +6,13 @@ mod unwind;
 
 pub(super) use self::unwind::resolve;
 
-/// The number of this thread, by which the system knows it.
+/// Returns the system's id of this thread.
 #[inline]
 pub(super) fn this_thread() -> i32 {
     std::thread_local! {
         static NUMBER: std::cell::Cell<i32> = const { std::cell::Cell::new(0) };
     }
-    // A new thread has a new value, which may have the address of one that has ended.
+    // Each thread has its own value, even if its address is that of a thread that has ended.
     NUMBER
         .try_with(|number| {
             if number.get() == 0 {
@@ -24,7 +24,7 @@ pub(super) fn this_thread() -> i32 {
         .unwrap_or(0)
 }
 
-/// The addresses of the instructions on another thread's stack; none if it does not answer.
+/// Returns the addresses of the instructions on another thread's stack; none if that thread does not answer.
 pub(super) fn addresses(thread: i32) -> Vec<usize> {
     capture::capture(thread)
         .map(|snapshot| unwind::unwind(&snapshot))

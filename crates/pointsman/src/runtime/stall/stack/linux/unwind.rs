@@ -1,4 +1,4 @@
-//! Unwinds the copy of a stack, and finds the names of functions.
+//! Unwinds the copy of a stack, and looks up the names of functions.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::capture::{Registers, Snapshot};
 /// A longer stack is cut.
 const MAX_FRAMES: usize = 256;
 
-/// The functions with this prefix run a task: what called them is the same in all reports.
+/// The prefix of the functions that run a task. The frames below them are the same in all reports.
 const RUNS_TASKS: &str = "pointsman::task::";
 
 type Modules<'a> = UnwinderNative<&'a [u8], MayAllocateDuringUnwind>;
@@ -25,7 +25,8 @@ type Modules<'a> = UnwinderNative<&'a [u8], MayAllocateDuringUnwind>;
 pub(super) fn unwind(snapshot: &Snapshot) -> Vec<usize> {
     let mut addresses = Vec::new();
     let mut unwind = || addresses = unwind_locked(snapshot);
-    // The list of modules stays locked during the calls for its entries, so that none is unmapped: all is done in the first.
+    // The loader locks the list of modules during these calls, so no module is unmapped. All work is done in the first
+    // call.
     with_modules(&mut |_| {
         unwind();
         true
@@ -72,7 +73,7 @@ fn unwind_registers(registers: &Registers) -> UnwindRegsNative {
 
 #[cfg(target_arch = "aarch64")]
 fn unwind_registers(registers: &Registers) -> UnwindRegsNative {
-    // Linux signs return addresses in the bits above those of addresses of programs.
+    // Removes the signature (pointer authentication), which is in the bits above those of program addresses.
     let mask = framehop::aarch64::PtrAuthMask::from_max_known_address((1 << 48) - 1);
     UnwindRegsNative::new_with_ptr_auth_mask(mask, registers.link, registers.stack, registers.frame)
 }
@@ -167,12 +168,12 @@ fn frames_of(header: &[u8], address: u64) -> Option<u64> {
     (address + 4).checked_add_signed(i32::from_ne_bytes(*offset).into())
 }
 
-/// Finds the names of functions, including those that were inlined. Leaves out what calls the task.
+/// Looks up the names of functions, including inlined ones. Omits the functions that run the task.
 pub(in super::super) fn resolve(addresses: &[usize]) -> Vec<StackFrame> {
     let mut frames = Vec::new();
     for &address in addresses {
         let known = frames.len();
-        // It looks for the instruction before a return address.
+        // The lookup searches for the instruction before a return address.
         let return_address = std::ptr::without_provenance_mut(address + 1);
         backtrace::resolve(return_address, |symbol| {
             frames.push(StackFrame {
