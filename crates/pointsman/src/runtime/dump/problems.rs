@@ -2,7 +2,8 @@
 //!
 //! A task that waits for exactly one thing, which another task holds or is, has an edge to that task. A cycle of such edges
 //! is a deadlock, or a futurelock if one of the locks was granted to a future that its task does not poll. Nothing is
-//! reported of a task that may also be waiting for something else, such as a timeout.
+//! reported of a task that may also be waiting for something else of this crate, such as a timeout. Futures of other crates
+//! note no waits.
 
 use super::take::Reading;
 use crate::sync::holders;
@@ -18,6 +19,9 @@ pub enum Problem {
     ///
     /// Locks that were acquired by methods such as `lock_owned` are no part of it, since the guard may have been sent to
     /// another task. One that borrows a lock of a `static` counts as held by the task that acquired it.
+    ///
+    /// A way out of which the runtime does not know is not seen: a branch of `select!` that waits for a channel or a timer
+    /// of another crate, or a task that would add permits to a semaphore or close it.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task, and the task does not poll that future but waits for something that in
     /// the end waits for the lock. Known as futurelock.
