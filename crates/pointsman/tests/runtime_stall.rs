@@ -627,6 +627,37 @@ mod stacks {
         });
     }
 
+    /// Runs in a process of its own, which is forked.
+    #[test]
+    fn a_forked_process_reports_the_stalls_of_its_new_runtimes() {
+        alone(|| run_child("stacks::child_that_forks"));
+    }
+
+    #[test]
+    #[ignore = "run by another test in a process of its own"]
+    fn child_that_forks() {
+        assert!(!answer_of(outer).is_empty());
+        // SAFETY: the other threads of the test hold no lock that the forked process uses.
+        match unsafe { libc::fork() } {
+            0 => {
+                // Ends a process whose stall is not reported.
+                // SAFETY: the call has no conditions.
+                unsafe { libc::alarm(10) };
+                let has_stack = !answer_of(outer).is_empty();
+                // The handler does not call itself.
+                let is_ended = raise() == 0;
+                // SAFETY: the call has no conditions.
+                unsafe { libc::_exit(i32::from(!has_stack || !is_ended)) };
+            }
+            process => {
+                let mut status = -1;
+                // SAFETY: `status` has room for the result.
+                assert_eq!(unsafe { libc::waitpid(process, &mut status, 0) }, process);
+                assert_eq!(status, 0);
+            }
+        }
+    }
+
     static SEEN: AtomicUsize = AtomicUsize::new(0);
 
     extern "C" fn count(_: libc::c_int) {

@@ -24,7 +24,7 @@ use super::error::JoinError;
 use super::id::Id;
 use super::origin::{Origin, SpawnSite};
 use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
-use super::slab::{LARGEST_SLOT, MAX_ALIGN};
+use super::slab::LARGEST_SLOT;
 use super::span::{TaskSpan, Traced};
 use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
@@ -52,7 +52,6 @@ enum Stage<F: Future> {
 /// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
     size_of::<F>() > LARGEST_SLOT - size_of::<Body<Traced<Ready<()>>>>()
-        || align_of::<F>() > MAX_ALIGN
 }
 
 impl RawTask {

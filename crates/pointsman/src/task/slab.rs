@@ -30,8 +30,6 @@ pub(super) const STEP: usize = 16;
 /// The size of the largest slot. Bounds the number of size classes to 64, and the memory of a completed task
 /// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
 pub(super) const LARGEST_SLOT: usize = 1 << 10;
-/// The greatest alignment of a task; [`is_large`](super::is_large) boxes futures with a greater one.
-pub(super) const MAX_ALIGN: usize = 4 << 10;
 const CLASSES: usize = LARGEST_SLOT / STEP;
 /// The class of tasks with a chunk of their own.
 const DEDICATED: usize = CLASSES;
@@ -45,7 +43,7 @@ const MAX_CHUNK: usize = 256 << 10;
 /// 1 MiB each time.
 const MAX_RETAINED: usize = 2 << 20;
 
-const _: () = assert!(MAX_CHUNK / STEP <= u16::MAX as usize && MAX_ALIGN <= MAX_CHUNK);
+const _: () = assert!(MAX_CHUNK / STEP <= u16::MAX as usize);
 
 /// In models each task has a chunk of its own, so that loom sees it freed.
 const ALWAYS_DEDICATED: bool = cfg!(all(test, loom));
@@ -56,8 +54,8 @@ pub(super) struct Chunk {
     /// The arena, for threads that hold a task.
     pub(super) arena: *const (),
     layout: Layout,
-    /// The offset of the first slot.
-    first: usize,
+    /// The distance from the beginning of the allocation, which a slot with a great alignment needs.
+    padding: usize,
     /// The size of a slot.
     size: usize,
     capacity: usize,
@@ -129,13 +127,24 @@ pub(super) const fn class_of(layout: Layout) -> usize {
 }
 
 /// The distance of a slot to its chunk, a multiple of [`STEP`]. In these units it fits 16 bits: a chunk of
-/// several slots is small, and a single slot is the first, behind at most [`MAX_ALIGN`] bytes.
+/// several slots is small, and a single slot follows its chunk at once.
 ///
 /// # Safety
 /// The chunk is live.
 unsafe fn offset_of_slot(chunk: *const Chunk, number: usize) -> usize {
-    // SAFETY: the caller promises that the chunk is live, and these fields are never changed.
-    unsafe { (*chunk).first + number * (*chunk).size }
+    // SAFETY: the caller promises that the chunk is live, and the field is never changed.
+    size_of::<Chunk>() + number * unsafe { (*chunk).size }
+}
+
+/// The address that the memory of a chunk was allocated at.
+///
+/// # Safety
+/// The chunk is live.
+unsafe fn allocation_of(chunk: *const Chunk) -> *mut u8 {
+    // SAFETY: the caller promises that the chunk is live. `grow` has put it behind as many bytes.
+    unsafe { chunk.byte_sub((*chunk).padding) }
+        .cast_mut()
+        .cast()
 }
 
 /// Returns a slot of a chunk.
@@ -233,33 +242,34 @@ impl Slab {
     ) -> NonNull<Header> {
         let class = class_of(layout);
         let head = size_of::<Chunk>();
-        let (first, size, capacity, layout) = match self.classes.get_mut(class) {
+        let (padding, size, capacity, layout) = match self.classes.get_mut(class) {
             Some(of_class) => {
                 let (size, bytes) = ((class + 1) * STEP, of_class.next_chunk);
                 of_class.next_chunk = (bytes * 2).min(MAX_CHUNK);
                 let layout = Layout::from_size_align(bytes, align_of::<Chunk>());
-                (head, size, (bytes - head) / size, layout)
+                (0, size, (bytes - head) / size, layout)
             }
             None => {
                 let align = layout.align().max(align_of::<Chunk>());
                 let first = head.next_multiple_of(align);
                 let whole = Layout::from_size_align(first + layout.size(), align);
-                (first, layout.size(), 1, whole)
+                (first - head, layout.size(), 1, whole)
             }
         };
         let layout = layout.expect("a task with a chunk header is smaller than isize::MAX");
         // SAFETY: the size is at least that of a chunk header, so it is not zero.
-        let memory = unsafe { alloc(layout) }.cast::<Chunk>();
-        let Some(chunk) = NonNull::new(memory) else {
+        let Some(memory) = NonNull::new(unsafe { alloc(layout) }) else {
             handle_alloc_error(layout)
         };
+        // SAFETY: the allocation has as many bytes before the chunk, whose alignment divides the padding.
+        let chunk = unsafe { memory.byte_add(padding) }.cast::<Chunk>();
         // SAFETY: the memory was allocated with this layout, which begins with a chunk header, and no other
         // thread knows it.
         unsafe {
             chunk.write(Chunk {
                 arena,
                 layout,
-                first,
+                padding,
                 size,
                 capacity,
                 class,
@@ -276,14 +286,14 @@ impl Slab {
         }
         // SAFETY: each chunk has at least one slot. It is counted in `carved` but not visible yet, as the
         // chunk is not in the list.
-        let header = unsafe { init_slot(memory, 0) };
+        let header = unsafe { init_slot(chunk.as_ptr(), 0) };
         let mut all = lock(&chunks.0);
         // SAFETY: the chunk was written above, and this thread owns the slab.
-        unsafe { (*memory).owned.index.set(all.len()) };
+        unsafe { (*chunk.as_ptr()).owned.index.set(all.len()) };
         all.push(chunk);
         drop(all);
         if class != DEDICATED {
-            self.list(memory);
+            self.list(chunk.as_ptr());
         }
         header
     }
@@ -377,7 +387,7 @@ impl Slab {
                 (*moved.as_ptr()).owned.index.set(index);
             }
             drop(all);
-            dealloc(chunk.cast_mut().cast(), layout);
+            dealloc(allocation_of(chunk), layout);
         }
     }
 }
@@ -401,7 +411,7 @@ impl Drop for Chunks {
             // no slot is used.
             unsafe {
                 let layout = (*chunk.as_ptr()).layout;
-                dealloc(chunk.as_ptr().cast(), layout);
+                dealloc(allocation_of(chunk.as_ptr()), layout);
             }
         }
     }

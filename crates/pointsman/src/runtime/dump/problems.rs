@@ -2,7 +2,7 @@
 //!
 //! A task that waits only for a lock of another task, or only for the end of another task, has an edge to that task. A
 //! cycle of these edges is a deadlock, or a futurelock if one of the locks was granted to a future that its task does
-//! not poll. A task that may also be waiting for something else, such as a timeout, has no edge.
+//! not poll. A task that may also be waiting for something else of this crate, such as a timeout, has no edge. Futures of other crates note no waits.
 
 use super::take::Reading;
 use crate::sync::holders;

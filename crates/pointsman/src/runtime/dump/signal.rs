@@ -84,8 +84,10 @@ fn run(mut receiver: &UnixStream) {
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
-            let is_alive = |(signal, runtime): &(c_int, Weak<Shared>)| {
-                runtime.upgrade().filter(|_| *signal == c_int::from(number))
+            // Dropped without the lock, as it may be the last reference.
+            let is_alive = |(signal, runtime): &(c_int, Weak<Shared>)| match *signal {
+                signal if signal == c_int::from(number) => runtime.upgrade(),
+                _ => None,
             };
             let runtimes: Vec<_> = signals().runtimes.iter().filter_map(is_alive).collect();
             for shared in runtimes {

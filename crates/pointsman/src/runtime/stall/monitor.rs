@@ -7,8 +7,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{mem, process, thread};
 
 use super::super::scheduler::Shared;
 use super::text::Line;
@@ -33,12 +33,29 @@ static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static MONITOR: Mutex<Monitor> = Mutex::new(Monitor {
     runtimes: Vec::new(),
     is_started: false,
+    process: 0,
 });
 static ARMED: Condvar = Condvar::new();
 
 struct Monitor {
     runtimes: Vec<Watched>,
     is_started: bool,
+    /// The id of the process that the thread is of; 0 before the first runtime.
+    process: u32,
+}
+
+impl Monitor {
+    /// Called for each new runtime: a process that was forked has the memory of the thread, and not the thread.
+    fn begin_process(&mut self) {
+        let process = process::id();
+        if mem::replace(&mut self.process, process) == process {
+            return;
+        }
+        self.is_started = false;
+        IS_ARMED.store(false, Relaxed);
+        // No threads run these runtimes here, and they may have held locks. Empty in the first process.
+        mem::forget(mem::take(&mut self.runtimes));
+    }
 }
 
 struct Watched {
@@ -67,7 +84,9 @@ pub(in crate::runtime) fn register(
         return false;
     }
     let watch = Watch::new(workers, Instant::now());
-    lock(&MONITOR).runtimes.push(Watched {
+    let mut monitor = lock(&MONITOR);
+    monitor.begin_process();
+    monitor.runtimes.push(Watched {
         id,
         shared: Weak::clone(shared),
         watch: Arc::new(Mutex::new(watch)),
@@ -77,7 +96,13 @@ pub(in crate::runtime) fn register(
 
 /// Called when a runtime is dropped.
 pub(in crate::runtime) fn forget(id: u64) {
-    lock(&MONITOR).runtimes.retain(|watched| watched.id != id);
+    let mut monitor = lock(&MONITOR);
+    let runtimes = &mut monitor.runtimes;
+    let at = runtimes.iter().position(|watched| watched.id == id);
+    let forgotten = at.map(|at| runtimes.swap_remove(at));
+    drop(monitor);
+    // Without the lock: it may have the last reference to a task, and that the last one to another runtime.
+    drop(forgotten);
 }
 
 /// Returns how long an awake worker with this number of `steps` has been in its current poll. Returns `None` if the
@@ -221,7 +246,7 @@ impl Printer {
         }
         self.last = Some(now);
         let mut text = format!("pointsman: {}\n", Line(stall));
-        let skipped = std::mem::take(&mut self.skipped);
+        let skipped = mem::take(&mut self.skipped);
         if skipped > 0 {
             text += &format!("pointsman: {skipped} reports before this one were not printed\n");
         }

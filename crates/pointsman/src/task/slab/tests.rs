@@ -83,6 +83,17 @@ fn slots_have_the_size_and_alignment_of_their_tasks() {
 }
 
 #[test]
+fn a_slot_with_a_great_alignment_leads_to_its_chunk() {
+    let mut bench = Bench::new();
+    let align = 1 << 20;
+    let slot = bench.take(layout(align, align));
+    assert_eq!(slot.addr().get() % align, 0);
+    assert_eq!(bench.used(), 1);
+    bench.take_back([slot]);
+    assert_eq!(bench.bytes().len(), 0);
+}
+
+#[test]
 fn size_classes_end_at_multiples_of_the_step() {
     assert_eq!(class_of(layout(STEP, 8)), 0);
     assert_eq!(class_of(layout(STEP + 1, 8)), 1);

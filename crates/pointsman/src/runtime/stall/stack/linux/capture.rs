@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use std::{fs, mem, ptr, thread};
+use std::{fs, mem, process, ptr, thread};
 
 use super::exchange::Exchange;
 
@@ -59,12 +59,15 @@ static RECEIVER: Mutex<Option<Receiver>> = Mutex::new(None);
 struct Receiver {
     receiver: fs::File,
     _sender: OwnedFd,
+    /// The id of the process that uses the pipe: one that was forked needs its own.
+    process: u32,
 }
 
 /// Returns `None` if the thread does not answer, or the system refuses.
 pub(super) fn capture(thread: i32) -> Option<Snapshot> {
     let mut receiver = RECEIVER.lock().unwrap_or_else(PoisonError::into_inner);
-    if receiver.is_none() {
+    let is_of_this = |receiver: &Receiver| receiver.process == process::id();
+    if !receiver.as_ref().is_some_and(is_of_this) {
         *receiver = Some(install().ok()?);
     }
     let receiver = &receiver.as_ref()?.receiver;
@@ -94,7 +97,16 @@ fn install() -> io::Result<Receiver> {
     // SAFETY: the descriptor is open. If the call fails, the pipe holds less.
     unsafe { libc::fcntl(sender.as_raw_fd(), libc::F_SETPIPE_SZ, CAPACITY) };
     SENDER.store(sender.as_raw_fd(), Relaxed);
+    let receiver = Receiver {
+        receiver: receiver.into(),
+        _sender: sender,
+        process: process::id(),
+    };
     let previous = action()?;
+    if previous.sa_sigaction == handler() {
+        // Installed before the process was forked.
+        return Ok(receiver);
+    }
     PREVIOUS_HAS_INFO.store(previous.sa_flags & libc::SA_SIGINFO != 0, Relaxed);
     PREVIOUS.store(previous.sa_sigaction, Relaxed);
     let mut ours = previous;
@@ -105,10 +117,7 @@ fn install() -> io::Result<Receiver> {
         | previous.sa_flags & libc::SA_NODEFER;
     // SAFETY: the handler calls only async-signal-safe functions, and the handler that the program has installed.
     check(unsafe { libc::sigaction(SIGNAL, &ours, ptr::null_mut()) })?;
-    Ok(Receiver {
-        receiver: receiver.into(),
-        _sender: sender,
-    })
+    Ok(receiver)
 }
 
 fn check(result: c_int) -> io::Result<()> {
