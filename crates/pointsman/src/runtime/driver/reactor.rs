@@ -246,7 +246,9 @@ impl Reactor {
             revents: 0,
         };
         // SAFETY: it is one valid entry, and the call does not wait.
-        self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1
+        let has_result = self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1;
+        // Not if a system answers that it cannot tell.
+        has_result && poll.revents & libc::POLLIN != 0
     }
 
     /// The system does not tell.
