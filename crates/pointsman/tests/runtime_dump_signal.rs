@@ -7,6 +7,7 @@ use std::future::pending;
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use common::must_end;
 use pointsman::runtime::Builder;
@@ -147,6 +148,49 @@ fn several() {
         listener.recv().await;
         eprintln!("the listener was notified");
     });
+}
+
+#[test]
+fn a_forked_process_prints_its_own_dumps() {
+    must_end(|| {
+        let mut run = Run::new("forks");
+        let lines = run.read();
+        assert!(lines[0].ends_with(" \"child\""), "{lines:?}");
+    });
+}
+
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn forks() {
+    let build = |name| {
+        Builder::new_current_thread()
+            .name(name)
+            .dump_on_signal(SignalKind::user_defined1())
+            .build()
+            .unwrap()
+    };
+    let raise = || {
+        // SAFETY: the signal has a handler.
+        assert_eq!(unsafe { libc::raise(libc::SIGUSR1) }, 0);
+    };
+    let _runtime = build("parent");
+    // SAFETY: the other threads of the test hold no lock that the forked process uses.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        eprintln!("ready");
+        // Of no runtime of this process, and not for the parent.
+        raise();
+        std::thread::sleep(Duration::from_millis(100));
+        let _runtime = build("child");
+        raise();
+        // Until it is printed.
+        std::thread::sleep(Duration::from_secs(1));
+        // SAFETY: the call has no conditions.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = -1;
+    // SAFETY: `status` has room for the result.
+    assert_eq!(unsafe { libc::waitpid(process, &mut status, 0) }, process);
 }
 
 #[test]

@@ -245,8 +245,10 @@ impl Reactor {
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: the pointer is to one valid entry, and the call does not wait.
-        self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1
+        // SAFETY: it is one valid entry, and the call does not wait.
+        let has_result = self.is_used() && unsafe { libc::poll(&mut poll, 1, 0) } == 1;
+        // Not if a system answers that it cannot tell.
+        has_result && poll.revents & libc::POLLIN != 0
     }
 
     /// This system has no call to find out.

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
+use std::{process, thread};
 
 use libc::c_int;
 
@@ -20,13 +20,20 @@ struct Signals {
     /// The signals that have a handler.
     handled: Vec<c_int>,
     runtimes: Vec<(c_int, Weak<Shared>)>,
+    /// The id of the process that all this is of; 0 before the first.
+    process: u32,
 }
 
-static SIGNALS: Mutex<Signals> = Mutex::new(Signals {
-    sender: None,
-    handled: Vec::new(),
-    runtimes: Vec::new(),
-});
+impl Signals {
+    const NONE: Self = Self {
+        sender: None,
+        handled: Vec::new(),
+        runtimes: Vec::new(),
+        process: 0,
+    };
+}
+
+static SIGNALS: Mutex<Signals> = Mutex::new(Signals::NONE);
 
 fn signals() -> MutexGuard<'static, Signals> {
     SIGNALS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,15 +51,28 @@ pub(in crate::runtime) fn handle(signal: c_int) -> io::Result<()> {
         return Err(io::Error::other(message));
     };
     let mut signals = signals();
+    let process = process::id();
+    if signals.process != process {
+        // A process that was forked has no thread that prints, and its parent's runtimes do not run in it.
+        *signals = Signals {
+            process,
+            ..Signals::NONE
+        };
+    }
     let sender = match signals.sender {
         Some(sender) => sender,
         None => start()?,
     };
     signals.sender = Some(sender);
     if !signals.handled.contains(&signal) {
-        // A full socket already has enough bytes.
-        let handler = move || drop((&*sender).write(&[number]));
-        // SAFETY: the handler sends on a socket, which is async-signal-safe.
+        let handler = move || {
+            // A process that was forked has this handler too, and the socket of its parent.
+            if process::id() == process {
+                // A full socket already has enough bytes.
+                drop((&*sender).write(&[number]));
+            }
+        };
+        // SAFETY: the handler asks for the id of the process and sends on a socket, which is async-signal-safe.
         unsafe { signal_hook_registry::register(signal, handler) }?;
         signals.handled.push(signal);
     }
