@@ -67,7 +67,7 @@ async fn spawn_waiting() -> Vec<Box<dyn std::any::Any>> {
     full.send(0).await.unwrap();
     spawn("sends to a full channel", async move { full.send(1).await });
     let barrier = Arc::new(Barrier::new(2));
-    spawn("meets nobody", async move { barrier.wait().await });
+    spawn("waits at a barrier", async move { barrier.wait().await });
     spawn("sleeps", sleep(HOUR));
     spawn(
         "waits with a limit",
