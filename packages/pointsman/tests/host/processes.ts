@@ -1,8 +1,9 @@
 /** Processes that share a namespace on this machine, each with a folder of its own to meet in. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { HostOptions } from 'pointsman/host';
 import { onTestFinished } from 'vitest';
@@ -90,5 +91,16 @@ export class Process {
     const exit = new Promise((resolve) => this.child.once('exit', resolve));
     this.child.kill(signal);
     if (signal === 'SIGKILL') await exit;
+    // The threads of a process stop one after another, and the one that serves may be the last.
+    while (signal === 'SIGSTOP' && this.#runs()) await setImmediate();
+  }
+
+  /** Whether a thread of the process is not stopped, where the system tells. */
+  #runs(): boolean {
+    const threads = `/proc/${this.child.pid}/task`;
+    if (!existsSync(threads)) return false;
+    return readdirSync(threads).some(
+      (thread) => !/\) T/.test(readFileSync(`${threads}/${thread}/stat`, 'utf8')),
+    );
   }
 }
