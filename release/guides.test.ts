@@ -7,6 +7,7 @@ const order = ['Recipes', 'Options', 'Methods', 'Errors', 'Guarantees', 'Costs',
 
 const guides = [
   ...['sync.md', 'pool.md', 'bridge.md', 'redis.md', 'diagnostics.md', 'install.md'],
+  'runtime-diagnostics.md',
   ...readdirSync(`${docs}shared`).map((name) => `shared/${name}`),
   ...readdirSync(`${docs}sync`).map((name) => `sync/${name}`),
 ].filter((name) => existsSync(docs + name));
@@ -20,7 +21,7 @@ describe.each(guides)('%s', (guide) => {
   test('begins with a problem and a program before the first heading', () => {
     const [opening = ''] = text.split('\n## ');
     expect(opening).toMatch(/^# .+\n\n[A-Z]/);
-    expect(opening).toMatch(/\n```ts\n[\s\S]*console\.log/);
+    expect(opening).toMatch(/\n```ts\n[\s\S]*console\.log|\n```rust\n[\s\S]*println!/);
   });
 
   test('has the headings of all guides, in their order', () => {

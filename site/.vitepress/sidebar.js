@@ -78,6 +78,7 @@ const groups = {
   ],
   Rust: [
     page('The runtime', 'docs/runtime.md'),
+    page('Find stuck tasks', 'docs/runtime-diagnostics.md'),
     page('Deterministic tests', 'docs/how-to/deterministic-tests.md'),
     page('The crate', 'crates/pointsman/README.md'),
     crate,

@@ -26,8 +26,8 @@ mod guides {
     mod home {}
     #[doc = include_str!("../../../docs/runtime.md")]
     mod runtime {}
-    #[doc = include_str!("../../../docs/diagnostics.md")]
-    mod diagnostics {}
+    #[doc = include_str!("../../../docs/runtime-diagnostics.md")]
+    mod runtime_diagnostics {}
     #[doc = include_str!("../../../docs/how-to/deterministic-tests.md")]
     mod deterministic_tests {}
 }
