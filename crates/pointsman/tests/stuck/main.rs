@@ -12,10 +12,13 @@ mod deadlock_of_readers_and_a_writer;
 mod deadlock_of_two_mutexes;
 mod full_blocking_pool;
 mod futurelock;
+mod late_timer;
 mod leaked_tasks;
 mod lost_task;
 mod nested_block_on;
 mod runtime_without_a_thread;
+#[cfg(all(unix, feature = "net"))]
+mod unpolled_io;
 
 #[path = "../common/child.rs"]
 mod child;
@@ -58,8 +61,14 @@ programs! {
     deadlock_of_two_mutexes
     full_blocking_pool
     futurelock
+    late_timer
     leaked_tasks
     lost_task
     nested_block_on
     runtime_without_a_thread
+}
+
+#[cfg(all(unix, feature = "net"))]
+programs! {
+    unpolled_io
 }
