@@ -11,7 +11,8 @@
 use std::ffi::{c_int, c_void};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicI32, AtomicPtr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, mem, process, ptr, thread};
@@ -50,9 +51,8 @@ pub(super) struct Registers {
 static EXCHANGE: Exchange = Exchange::new();
 /// The descriptor that the handler writes to.
 static SENDER: AtomicI32 = AtomicI32::new(-1);
-/// The handler that was replaced, and whether it takes three arguments.
-static PREVIOUS: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
-static PREVIOUS_HAS_INFO: AtomicBool = AtomicBool::new(false);
+/// The action that was replaced; null before the first installation.
+static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
 static RECEIVER: Mutex<Option<Receiver>> = Mutex::new(None);
 
@@ -102,21 +102,27 @@ fn install() -> io::Result<Receiver> {
         _sender: sender,
         process: process::id(),
     };
-    let previous = action()?;
-    if previous.sa_sigaction == handler() {
-        // Installed before the process was forked.
-        return Ok(receiver);
+    let mut previous = action()?;
+    // Installed already if the process was forked later.
+    while previous.sa_sigaction != handler() {
+        // Leaked, as a handler on another thread may use it at any time.
+        // ORDERING: Release pairs with the Acquire in `call_previous`.
+        PREVIOUS.store(Box::leak(Box::new(previous)), Release);
+        let mut ours = previous;
+        ours.sa_sigaction = handler();
+        ours.sa_flags = libc::SA_SIGINFO
+            | libc::SA_RESTART
+            | libc::SA_ONSTACK
+            | previous.sa_flags & libc::SA_NODEFER;
+        let mut replaced = previous;
+        // SAFETY: the handler calls only async-signal-safe functions, and the handler that the program has installed.
+        check(unsafe { libc::sigaction(SIGNAL, &ours, &mut replaced) })?;
+        if replaced.sa_sigaction == previous.sa_sigaction {
+            break;
+        }
+        // Another thread has installed a handler meanwhile.
+        previous = replaced;
     }
-    PREVIOUS_HAS_INFO.store(previous.sa_flags & libc::SA_SIGINFO != 0, Relaxed);
-    PREVIOUS.store(previous.sa_sigaction, Relaxed);
-    let mut ours = previous;
-    ours.sa_sigaction = handler();
-    ours.sa_flags = libc::SA_SIGINFO
-        | libc::SA_RESTART
-        | libc::SA_ONSTACK
-        | previous.sa_flags & libc::SA_NODEFER;
-    // SAFETY: the handler calls only async-signal-safe functions, and the handler that the program has installed.
-    check(unsafe { libc::sigaction(SIGNAL, &ours, ptr::null_mut()) })?;
     Ok(receiver)
 }
 
@@ -247,12 +253,15 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
 }
 
 fn call_previous(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let previous = PREVIOUS.load(Relaxed);
-    if matches!(previous, libc::SIG_DFL | libc::SIG_IGN) {
+    // ORDERING: Acquire pairs with the Release in `install`.
+    // SAFETY: `install` sets the pointer, to an action that is never freed, before it installs this handler.
+    let previous = unsafe { &*PREVIOUS.load(Acquire) };
+    if matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
         return;
     }
-    let previous = ptr::with_exposed_provenance::<()>(previous);
-    if PREVIOUS_HAS_INFO.load(Relaxed) {
+    let has_info = previous.sa_flags & libc::SA_SIGINFO != 0;
+    let previous = ptr::with_exposed_provenance::<()>(previous.sa_sigaction);
+    if has_info {
         type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
         // SAFETY: the program has installed this function, with `SA_SIGINFO`.
         let call = unsafe { mem::transmute::<*const (), Handler>(previous) };
