@@ -427,6 +427,24 @@ fn a_request_that_makes_no_sense_is_refused_and_the_next_is_answered() {
 }
 
 #[test]
+fn a_tool_that_floods_the_socket_delays_no_other() {
+    must_end(|| {
+        const REQUESTS: usize = 200;
+        let (_runtime, _folder, path) = served();
+        let mut flood = Tool::connect(&path);
+        flood.send("nonsense\n".repeat(REQUESTS));
+        assert!(Tool::connect(&path).ask("dump age 1")["error"].is_null());
+        // The other tool got its answer before most of the refusals were written.
+        flood.0.get_mut().set_nonblocking(true).unwrap();
+        let mut refusals = Vec::new();
+        let end = flood.0.read_to_end(&mut refusals).unwrap_err();
+        assert_eq!(end.kind(), ErrorKind::WouldBlock);
+        let refusals = refusals.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(refusals < REQUESTS, "{refusals}");
+    });
+}
+
+#[test]
 fn a_request_without_an_end_closes_the_connection() {
     must_end(|| {
         let (_runtime, _folder, path) = served();

@@ -16,8 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Client {
     pub(super) stream: UnixStream,
     received: Vec<u8>,
-    /// A request that is not answered yet.
-    pub(super) request: Option<Request>,
+    /// What was requested and is not answered yet, or why it is refused. Refusals have to wait for their turn too, so that
+    /// a tool cannot keep the thread busy with them.
+    pub(super) request: Option<Result<Request, &'static str>>,
     answer: Vec<u8>,
     /// The number of bytes of the answer that were sent.
     sent: usize,
@@ -89,17 +90,16 @@ impl Client {
 
     fn receive(&mut self) -> Result<bool, Ended> {
         if let Some(end) = self.received.iter().position(|&byte| byte == b'\n') {
-            self.request = Request::parse(&self.received[..end]);
+            let request = Request::parse(&self.received[..end]);
+            let usage = "a request is `dump age|polls|longest <count> [<task>]`";
+            self.request = Some(request.ok_or(usage));
             self.received.drain(..=end);
-            if self.request.is_none() {
-                self.refuse("a request is `dump age|polls|longest <count> [<task>]`");
-            }
             return Ok(true);
         }
         let mut buffer = [0; MAX_LENGTH];
         let free = MAX_LENGTH - self.received.len();
         if free == 0 {
-            self.refuse("the request is too long");
+            self.request = Some(Err("the request is too long"));
             self.is_last = true;
             return Ok(true);
         }
@@ -124,13 +124,14 @@ impl Client {
             Err(_) => Err(Ended),
         }
     }
+}
 
-    fn refuse(&mut self, reason: &str) {
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("version").plain(VERSION);
-            json.key("error").string(reason);
-        });
-        self.answer = json.into_line();
-    }
+/// The answer to a request that is refused.
+pub(super) fn refusal(reason: &str) -> Vec<u8> {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("version").plain(VERSION);
+        json.key("error").string(reason);
+    });
+    json.into_line()
 }

@@ -13,6 +13,7 @@ mod thread;
 use std::io;
 use std::mem;
 use std::path::Path;
+use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mio::Waker;
@@ -27,6 +28,8 @@ use super::super::id::Id;
 static SOCKETS: Mutex<Vec<Socket>> = Mutex::new(Vec::new());
 
 struct Socket {
+    /// The id of the process that serves it. One that was forked inherits this entry and not the thread.
+    process: u32,
     runtime: Id,
     file: SocketFile,
     waker: Arc<Waker>,
@@ -41,11 +44,15 @@ impl Handle {
     /// `pointsman-top`. It exists until the runtime has shut down.
     ///
     /// A separate thread answers, also while all workers are stuck. It sleeps while there are no requests. One
-    /// [`dump`](Self::dump) answers all requests that wait; the thread spends at most a fifth of a core on dumps.
+    /// [`dump`](Self::dump) answers all requests that wait; the thread answers each tool at most 20 times a second, and
+    /// spends at most a fifth of a core on dumps.
     ///
     /// The folder, such as `/run/user/1000`, must belong to the user, and others must not be able to write to it. The
     /// socket replaces one that an ended process left behind. Only processes of this user can connect, at most 16 at
     /// once: a further connection replaces the one that has been silent for the longest time.
+    ///
+    /// A process that was forked and has not called `exec` keeps the socket open and does not answer. While it lives, no
+    /// other process can serve the path.
     ///
     /// # Errors
     /// `AddrInUse` if a process serves this path, `AlreadyExists` if the path is a file that is not a socket, and
@@ -82,6 +89,7 @@ impl Handle {
         }
         let waker = thread::start(Arc::downgrade(&self.shared), listener)?;
         sockets.push(Socket {
+            process: process::id(),
             runtime: self.id(),
             file,
             waker,
@@ -98,9 +106,14 @@ pub(in crate::runtime) fn end(runtime: Id) {
         .partition(|socket| socket.runtime == runtime);
     *sockets = others;
     drop(sockets);
-    for Socket { file, waker, .. } in ended {
+    for socket in ended {
+        if socket.process != process::id() {
+            // The file and the thread that the waker would end are those of the parent.
+            mem::forget(socket);
+            continue;
+        }
         // Removes the file before the thread closes the socket: a new process may replace a closed one.
-        drop(file);
-        let _ = waker.wake();
+        drop(socket.file);
+        let _ = socket.waker.wake();
     }
 }

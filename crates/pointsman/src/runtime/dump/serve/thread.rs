@@ -11,7 +11,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::super::super::handle::Handle;
 use super::super::super::scheduler::Shared;
-use super::client::Client;
+use super::client::{Client, refusal};
 use super::report::Report;
 use crate::peer;
 
@@ -23,9 +23,9 @@ const FIRST: usize = 2;
 /// The maximum number of connections.
 const MAX_CLIENTS: usize = 16;
 
-/// The minimum time from the end of one dump to the beginning of the next.
+/// The minimum time from the end of one turn of answers, or of accepting connections, to the beginning of the next.
 const PAUSE: Duration = Duration::from_millis(50);
-/// A pause is at least this many times as long as the dump before it.
+/// The time from one turn of answers to the next is at least this many times as long as the first.
 const REST: u32 = 4;
 
 /// Small, since the thread only formats dumps and runs no code of the user.
@@ -35,12 +35,13 @@ struct Server {
     shared: Weak<Shared>,
     poll: Poll,
     listener: UnixListener,
-    /// Whether a connection could not be accepted, for example because the process has too many files open.
-    must_retry: bool,
+    /// Whether there may be connections to accept.
+    must_accept: bool,
+    next_accept: Instant,
     /// The index of a client plus [`FIRST`] is its token.
     clients: [Option<Client>; MAX_CLIENTS],
     began: Instant,
-    next_dump: Instant,
+    next_answers: Instant,
 }
 
 /// Starts the thread. It ends when the waker is called.
@@ -56,10 +57,11 @@ pub(super) fn start(shared: Weak<Shared>, listener: BlockingListener) -> io::Res
         shared,
         poll,
         listener,
-        must_retry: false,
+        must_accept: false,
+        next_accept: now,
         clients: Default::default(),
         began: now,
-        next_dump: now,
+        next_answers: now,
     };
     let builder = std::thread::Builder::new().name("pointsman-dump".into());
     // The waker must exist for as long as the thread polls.
@@ -82,23 +84,24 @@ impl Server {
             }
             for event in &events {
                 match event.token() {
-                    LISTENER => self.must_retry = true,
+                    LISTENER => self.must_accept = true,
                     WAKER => return,
                     Token(token) => self.advance(token - FIRST),
                 }
             }
-            if self.must_retry {
-                self.must_retry = self.accept().is_err();
-            }
             let now = Instant::now();
+            if self.must_accept && now >= self.next_accept {
+                self.must_accept = self.accept();
+                self.next_accept = now + PAUSE;
+            }
             let is_asked = self.clients().any(|client| client.request.is_some());
-            if is_asked && now >= self.next_dump {
+            if is_asked && now >= self.next_answers {
                 let Some(shared) = self.shared.upgrade() else {
                     return;
                 };
                 self.answer(Handle { shared });
                 let end = Instant::now();
-                self.next_dump = end + PAUSE.max((end - now) * REST);
+                self.next_answers = end + PAUSE.max((end - now) * REST);
             }
             for client in &mut self.clients {
                 client.take_if(|client| client.deadline().is_some_and(|deadline| now >= deadline));
@@ -112,25 +115,27 @@ impl Server {
 
     fn timeout(&self) -> Option<Duration> {
         let is_asked = self.clients().any(|client| client.request.is_some());
-        let dump = is_asked.then_some(self.next_dump);
-        let retry = self.must_retry.then(|| Instant::now() + PAUSE);
+        let answers = is_asked.then_some(self.next_answers);
+        let accept = self.must_accept.then_some(self.next_accept);
         let deadlines = self.clients().filter_map(Client::deadline);
-        let next = deadlines.chain(dump).chain(retry).min()?;
+        let next = deadlines.chain(answers).chain(accept).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Accepts all waiting connections.
-    fn accept(&mut self) -> io::Result<()> {
-        loop {
+    /// Accepts connections that wait. Returns whether there may be more: a tool may connect again and again, or the process
+    /// may have too many files open.
+    fn accept(&mut self) -> bool {
+        for _ in 0..MAX_CLIENTS {
             match self.listener.accept() {
                 Ok((stream, _)) => self.admit(stream),
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return Ok(()),
+                    ErrorKind::WouldBlock => return false,
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
-                    _ => return Err(error),
+                    _ => return true,
                 },
             }
         }
+        true
     }
 
     fn admit(&mut self, mut stream: UnixStream) {
@@ -161,14 +166,22 @@ impl Server {
         self.clients[place].take_if(|client| client.advance().is_err());
     }
 
-    /// Answers all requests with one dump.
+    /// Answers one request of each client, all with the same dump.
     fn answer(&mut self, runtime: Handle) {
-        let report = Report::take(&runtime, self.began);
+        let is_dump = |client: &Client| matches!(client.request, Some(Ok(_)));
+        let report = self
+            .clients()
+            .any(is_dump)
+            .then(|| Report::take(&runtime, self.began));
         drop(runtime);
         for client in &mut self.clients {
-            client.take_if(|client| match client.request {
-                Some(request) => client.answer(report.answer(request)).is_err(),
-                None => false,
+            client.take_if(|client| {
+                let answer = match (client.request, &report) {
+                    (Some(Ok(request)), Some(report)) => report.answer(request),
+                    (Some(Err(reason)), _) => refusal(reason),
+                    _ => return false,
+                };
+                client.answer(answer).is_err()
             });
         }
     }
