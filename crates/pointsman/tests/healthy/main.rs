@@ -15,6 +15,7 @@ mod paused_clock;
 mod permits_claimed_later;
 mod select_in_a_loop;
 mod suspended_process;
+mod synchronous_facade;
 mod try_lock_in_a_loop;
 mod wakers_elsewhere;
 
@@ -61,6 +62,7 @@ programs! {
     permits_claimed_later
     select_in_a_loop
     suspended_process
+    synchronous_facade
     try_lock_in_a_loop
     wakers_elsewhere
 }

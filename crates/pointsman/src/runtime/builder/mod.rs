@@ -348,7 +348,7 @@ impl Builder {
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
     /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
     /// [`worker_threads`](Self::worker_threads). Also, unless the feature `diagnostics` is off, if the environment
-    /// variable `POINTSMAN_STALL` is neither a time nor `off`.
+    /// variable `POINTSMAN_STALL` is not empty, and neither a time nor `off`.
     ///
     /// ```
     /// let mut builder = pointsman::runtime::Builder::new_current_thread();

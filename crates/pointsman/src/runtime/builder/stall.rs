@@ -15,7 +15,7 @@ impl Builder {
     /// [`StallKind`](super::super::StallKind) lists the other kinds of stalls.
     ///
     /// The environment variable `POINTSMAN_STALL` has precedence: a time such as `500ms` or `2s` sets the threshold,
-    /// and `off` turns the reports off.
+    /// and `off` turns the reports off. An empty value has no effect.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;

@@ -28,6 +28,9 @@ struct SlotQueue {
     /// The thread that took the slot last, with its [number](thread_number), which is cheaper to compare.
     thread: Option<(usize, ThreadId)>,
     waiting: VecDeque<Arc<ThreadParker>>,
+    /// The number of tasks that were spawned by threads without the slot until a thread last released it.
+    #[cfg(feature = "diagnostics")]
+    spawned_before: u64,
 }
 
 impl OnlySlotLock {
@@ -36,6 +39,8 @@ impl OnlySlotLock {
             is_taken: false,
             thread: None,
             waiting: VecDeque::new(),
+            #[cfg(feature = "diagnostics")]
+            spawned_before: 0,
         }))
     }
 
@@ -72,9 +77,18 @@ impl OnlySlotLock {
         lock(&self.0).is_taken
     }
 
-    fn release(&self) {
+    #[cfg(feature = "diagnostics")]
+    pub(super) fn spawned_before(&self) -> u64 {
+        lock(&self.0).spawned_before
+    }
+
+    fn release(&self, #[cfg(feature = "diagnostics")] spawned: u64) {
         let mut queue = lock(&self.0);
         queue.is_taken = false;
+        #[cfg(feature = "diagnostics")]
+        {
+            queue.spawned_before = spawned;
+        }
         unpark_next(&mut queue);
     }
 }
@@ -171,7 +185,10 @@ impl Drop for OnlySlot<'_> {
         if self.shared.is_shut_down() {
             self.shared.close_slot(&self.shared.slots[0]);
         } else {
-            self.shared.only_slot.release();
+            self.shared.only_slot.release(
+                #[cfg(feature = "diagnostics")]
+                self.shared.outside_counters.spawned.get(),
+            );
             // The shutdown may have found the slot taken.
             if self.shared.is_shut_down() {
                 self.shared.close_only_slot();

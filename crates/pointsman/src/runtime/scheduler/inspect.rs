@@ -78,11 +78,7 @@ impl Shared {
     }
 
     pub(in crate::runtime) fn has_late_timer(&self) -> bool {
-        self.until_next_timer() == Some(Duration::ZERO)
-    }
-
-    pub(in crate::runtime) fn until_next_timer(&self) -> Option<Duration> {
-        self.driver.until_next_timer()
+        self.driver.until_next_timer() == Some(Duration::ZERO)
     }
 
     /// Returns the number of polls so far, if there are I/O events that no poll has taken.
@@ -95,8 +91,10 @@ impl Shared {
         !self.is_current_thread() || self.is_shut_down() || self.only_slot.is_taken()
     }
 
-    /// Whether there is work for a worker.
-    pub(in crate::runtime) fn has_work(&self) -> bool {
-        self.queued() > 0 || self.has_late_timer()
+    /// Returns the number of tasks that were spawned outside of `block_on` of a current-thread runtime until a thread last
+    /// left it, if more were spawned since.
+    pub(in crate::runtime) fn spawned_before_new_tasks(&self) -> Option<usize> {
+        let before = self.only_slot.spawned_before();
+        (self.outside_counters.spawned.get() > before).then_some(before as usize)
     }
 }

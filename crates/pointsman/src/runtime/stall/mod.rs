@@ -51,11 +51,12 @@ impl Default for StallConfig {
 }
 
 impl StallConfig {
-    /// Applies the environment variable, which has precedence over the builder.
+    /// Applies the environment variable, which has precedence over the builder. An empty value counts as none: shells and
+    /// container managers set it for a variable without a value.
     #[track_caller]
     pub(super) fn with_environment(mut self) -> Self {
-        if let Ok(value) = std::env::var(VARIABLE) {
-            self.threshold = parse(&value).unwrap_or_else(|| {
+        if let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            self.threshold = value.to_str().and_then(parse).unwrap_or_else(|| {
                 panic!(
                     "\"{VARIABLE}\" must be `off` or a time such as `500ms` or `2s`, not {value:?}"
                 )
@@ -110,7 +111,9 @@ pub enum StallKind {
     /// I/O events wait, and no thread polls for them, for example because a waker that the last poll called does not
     /// return. Not reported on Windows.
     Io,
-    /// Tasks or timers of a current-thread runtime wait, and no thread is in its `block_on`.
+    /// A task was spawned on a current-thread runtime while no thread was in its `block_on`, and none has been there for
+    /// ten times the threshold. Tasks and timers that `block_on` leaves behind are not reported: they continue in the
+    /// next call.
     Unattended,
 }
 

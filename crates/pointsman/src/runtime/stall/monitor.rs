@@ -152,11 +152,7 @@ fn run() {
     let mut late = Duration::ZERO;
     loop {
         let began = Instant::now();
-        let Looked {
-            is_active,
-            period,
-            next,
-        } = look(&mut printer, late);
+        let (is_active, period) = look(&mut printer, late);
         if is_active || is_armed {
             // Another look follows: a worker that armed the monitor during this look may not have been seen.
             IS_ARMED.store(is_active, Relaxed);
@@ -164,28 +160,19 @@ fn run() {
             thread::sleep(period.saturating_sub(began.elapsed()));
             is_armed = is_active;
         } else {
-            let next = next.map_or(Duration::MAX, |next| next.max(period));
             let is_resting = |_: &mut Monitor| !IS_ARMED.load(Relaxed);
             // Dropped at once, because the result holds the lock.
-            drop(ARMED.wait_timeout_while(lock(&MONITOR), next, is_resting));
-            is_armed = IS_ARMED.load(Relaxed);
+            drop(ARMED.wait_while(lock(&MONITOR), is_resting));
+            is_armed = true;
         }
         // Includes the excess of a slow look, for example because of a hook, and of a sleep.
         late = began.elapsed().saturating_sub(period);
     }
 }
 
-struct Looked {
-    /// Whether any of the runtimes works.
-    is_active: bool,
-    /// The time until the next look, if any works.
-    period: Duration,
-    /// The time until the next look if no runtime works.
-    next: Option<Duration>,
-}
-
-/// Looks at all runtimes. `late` is the time since this look was due.
-fn look(printer: &mut Printer, late: Duration) -> Looked {
+/// Looks at all runtimes. `late` is the time since this look was due. Returns whether any of them works, and the time
+/// until the next look if one does.
+fn look(printer: &mut Printer, late: Duration) -> (bool, Duration) {
     let runtimes: Vec<_> = lock(&MONITOR)
         .runtimes
         .iter()
@@ -193,14 +180,13 @@ fn look(printer: &mut Printer, late: Duration) -> Looked {
         .collect();
     let now = Instant::now();
     clock::refresh(now);
-    let (mut is_active, mut period, mut next) = (false, MAX_PERIOD, None);
+    let (mut is_active, mut period) = (false, MAX_PERIOD);
     for (shared, watch) in runtimes {
         let Some(shared) = shared.upgrade() else {
             continue;
         };
         let seen = lock(&watch).look(&shared, now, late);
         is_active |= seen.is_active;
-        next = [next, seen.next].into_iter().flatten().min();
         period = period.min(shared.stall_threshold() / 4);
         for stall in seen.stalls {
             match shared.stall_hook() {
@@ -209,11 +195,7 @@ fn look(printer: &mut Printer, late: Duration) -> Looked {
             }
         }
     }
-    Looked {
-        is_active,
-        period: period.max(MIN_PERIOD),
-        next,
-    }
+    (is_active, period.max(MIN_PERIOD))
 }
 
 /// Prints one report at most every [`PRINT_INTERVAL`].

@@ -44,7 +44,9 @@ fn write_line(stall: &Stall, f: &mut Formatter<'_>) -> fmt::Result {
             f.write_str("I/O events wait and no thread has polled for them")?;
         }
         (StallKind::Unattended, _) => {
-            f.write_str("a current-thread runtime has work and no thread is in its block_on")?;
+            f.write_str(
+                "a current-thread runtime has a new task and no thread has been in its block_on",
+            )?;
         }
     }
     write!(f, " for {}", Length(stall.duration))?;

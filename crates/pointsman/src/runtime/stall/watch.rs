@@ -9,6 +9,10 @@ use super::{Stall, StallKind};
 use crate::runtime::dump::StuckTask;
 use crate::task::id::Id;
 
+/// The number of thresholds after which a runtime that no thread runs is reported. Large, because a program may have work
+/// of its own to do between the first `spawn` and its `block_on`.
+const UNATTENDED: u32 = 10;
+
 /// A number that changes with progress, and the time at which its current value was first seen.
 struct Progress {
     number: usize,
@@ -34,6 +38,21 @@ impl Progress {
         let lasted = now - self.since;
         (lasted >= threshold && !self.is_reported).then_some(lasted)
     }
+
+    /// As [`look`](Self::look), for a state in which there may be no number: only time in which each look finds the same
+    /// one counts. The result is reported.
+    fn look_while(
+        &mut self,
+        number: Option<usize>,
+        now: Instant,
+        threshold: Duration,
+    ) -> Option<Duration> {
+        // Without a number, one that no look finds.
+        let lasted = self.look(number.unwrap_or(usize::MAX), now, threshold);
+        let lasted = lasted.filter(|_| number.is_some())?;
+        self.is_reported = true;
+        Some(lasted)
+    }
 }
 
 pub(super) struct Watch {
@@ -42,12 +61,13 @@ pub(super) struct Watch {
     stuck: Vec<Option<StuckTask>>,
     /// The poll of a local set's task that was seen inside the worker's poll: the task's id and number of polls.
     of_set: Option<(Id, u32)>,
+    /// The number of functions that threads have taken, while the pool is full.
     pool: Progress,
-    /// Whether a timer was late.
+    /// A constant, while a timer is late.
     timer: Progress,
     /// The number of polls for I/O events, while events wait.
     io: Progress,
-    /// Whether the runtime had work and no thread ran it.
+    /// The number of tasks that were spawned before a thread last left the runtime, while newer ones wait for a thread.
     attended: Progress,
 }
 
@@ -56,8 +76,6 @@ pub(super) struct Seen {
     pub(super) stalls: Vec<Stall>,
     /// Whether something could stall before the next look.
     pub(super) is_active: bool,
-    /// The time until something could stall without a thread that arms the monitor.
-    pub(super) next: Option<Duration>,
 }
 
 impl Watch {
@@ -102,7 +120,6 @@ impl Watch {
         let mut seen = Seen {
             stalls: Vec::new(),
             is_active: false,
-            next: None,
         };
         for (index, progress) in self.workers.iter_mut().enumerate() {
             seen.is_active |= shared.is_awake(index);
@@ -143,69 +160,43 @@ impl Watch {
                 });
             }
         }
-        let pool = &mut self.pool;
         let blocking = shared.pool_of_jobs();
-        if blocking.is_full() {
-            seen.is_active = true;
-            if let Some(lasted) = pool.look(blocking.taken(), now, threshold) {
-                pool.is_reported = true;
-                seen.stalls.push(Stall {
-                    waiting: blocking.queued(),
-                    ..stall(StallKind::BlockingPool, shared, lasted)
-                });
-            }
-        } else {
-            // A number that no later look finds: only time in which the pool is full at each look counts.
-            *pool = Progress::new(blocking.taken().wrapping_sub(1), now);
+        let taken = blocking.is_full().then(|| blocking.taken());
+        seen.is_active |= taken.is_some();
+        if let Some(lasted) = self.pool.look_while(taken, now, threshold) {
+            seen.stalls.push(Stall {
+                waiting: blocking.queued(),
+                ..stall(StallKind::BlockingPool, shared, lasted)
+            });
         }
         let is_attended = shared.is_attended();
         // A stalled worker is the cause; it has been reported.
         let is_stalled = self.workers.iter().any(|worker| worker.is_reported);
-        let is_late = is_attended && !is_stalled && shared.has_late_timer();
-        seen.is_active |= is_late;
-        check(&mut self.timer, is_late, now, threshold, |lasted| {
-            seen.stalls.push(stall(StallKind::Timer, shared, lasted));
-        });
-        let io = &mut self.io;
-        let events = shared.polls_before_events();
-        match events.filter(|_| is_attended && !is_stalled) {
-            Some(polls) => {
-                seen.is_active = true;
-                if let Some(lasted) = io.look(polls, now, threshold) {
-                    io.is_reported = true;
-                    seen.stalls.push(stall(StallKind::Io, shared, lasted));
-                }
+        let is_driven = is_attended && !is_stalled;
+        let late_timer = (is_driven && shared.has_late_timer()).then_some(0);
+        let polls = shared.polls_before_events().filter(|_| is_driven);
+        for (kind, progress, number) in [
+            (StallKind::Timer, &mut self.timer, late_timer),
+            (StallKind::Io, &mut self.io, polls),
+        ] {
+            seen.is_active |= number.is_some();
+            if let Some(lasted) = progress.look_while(number, now, threshold) {
+                seen.stalls.push(stall(kind, shared, lasted));
             }
-            // A number that no later look finds.
-            None => *io = Progress::new(usize::MAX, now),
         }
-        let is_left = !is_attended && shared.has_work();
-        seen.is_active |= is_left;
-        if !is_attended {
-            seen.next = shared.until_next_timer();
-        }
-        check(&mut self.attended, is_left, now, threshold, |lasted| {
+        let spawned = match is_attended {
+            true => None,
+            false => shared.spawned_before_new_tasks(),
+        };
+        seen.is_active |= spawned.is_some();
+        let patience = threshold.saturating_mul(UNATTENDED);
+        if let Some(lasted) = self.attended.look_while(spawned, now, patience) {
             seen.stalls.push(Stall {
                 waiting: shared.queued(),
                 ..stall(StallKind::Unattended, shared, lasted)
             });
-        });
+        }
         seen
-    }
-}
-
-/// Reports a condition that has held at each look for at least the threshold.
-fn check(
-    progress: &mut Progress,
-    holds: bool,
-    now: Instant,
-    threshold: Duration,
-    report: impl FnOnce(Duration),
-) {
-    let lasted = progress.look(usize::from(holds), now, threshold);
-    if let Some(lasted) = lasted.filter(|_| holds) {
-        progress.is_reported = true;
-        report(lasted);
     }
 }
 
