@@ -1,6 +1,7 @@
 //! The configuration of a runtime before it is built.
 
 mod compatibility;
+mod drivers;
 #[cfg(all(unix, feature = "diagnostics", feature = "signal"))]
 mod dump;
 mod polls;
@@ -9,7 +10,6 @@ mod stall;
 mod tasks;
 mod threads;
 
-use std::env::VarError;
 use std::fmt;
 use std::io;
 
@@ -99,122 +99,6 @@ impl Builder {
         Self::new(true)
     }
 
-    /// Enables timers and, if a cargo feature provides it, I/O.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// # use pointsman::time::{Duration, sleep};
-    /// let runtime = Builder::new_current_thread().enable_all().build()?;
-    /// let task = runtime.spawn(async { sleep(Duration::from_millis(1)).await });
-    /// assert!(runtime.block_on(task).is_ok());
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    pub fn enable_all(&mut self) -> &mut Self {
-        #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
-        self.enable_io();
-        self.enable_time()
-    }
-
-    /// Enables I/O, which [`net`](crate::net), [`process`](crate::process) and [`signal`](crate::signal) need: without it
-    /// they panic. Default: disabled.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// use pointsman::net::UdpSocket;
-    ///
-    /// let runtime = Builder::new_current_thread().enable_io().build()?;
-    /// let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0"))?;
-    /// assert_ne!(socket.local_addr()?.port(), 0);
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
-    pub fn enable_io(&mut self) -> &mut Self {
-        self.enable_io = true;
-        self
-    }
-
-    /// Sets the maximum number of I/O events per poll of the system. Default: 1024.
-    ///
-    /// # Panics
-    /// If `capacity` is 0.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// let runtime = Builder::new_current_thread().enable_io().max_io_events_per_tick(16).build()?;
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
-    #[track_caller]
-    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(capacity > 0, "max_io_events_per_tick must be non-zero");
-        self.max_io_events = capacity;
-        self
-    }
-
-    /// Sets the maximum number of I/O events per poll of a worker that has queued tasks, which run sooner with a smaller
-    /// number. Default: the value of [`max_io_events_per_tick`](Self::max_io_events_per_tick).
-    ///
-    /// # Panics
-    /// If `capacity` is 0.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// let runtime = Builder::new_current_thread()
-    ///     .enable_io()
-    ///     .max_io_events_per_tick(128)
-    ///     .max_io_events_per_busy_tick(8)
-    ///     .build()?;
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
-    #[track_caller]
-    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero");
-        self.max_io_events_if_busy = Some(capacity);
-        self
-    }
-
-    /// Enables timers, which [`time`](crate::time) needs: without them it panics. Default: disabled.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// # use pointsman::time::{Duration, sleep};
-    /// let nap = || async { sleep(Duration::from_millis(1)).await };
-    ///
-    /// let without = Builder::new_current_thread().build()?;
-    /// assert!(without.block_on(without.spawn(nap())).unwrap_err().is_panic());
-    ///
-    /// let with = Builder::new_current_thread().enable_time().build()?;
-    /// assert!(with.block_on(with.spawn(nap())).is_ok());
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    pub fn enable_time(&mut self) -> &mut Self {
-        self.enable_time = true;
-        self
-    }
-
-    /// Sets the number of worker threads of a multi-thread runtime. Default: the environment variable
-    /// `TOKIO_WORKER_THREADS`, otherwise the number of cores. A current-thread runtime ignores it.
-    ///
-    /// More workers than cores help if tasks block their threads: the runtime wakes workers beyond the number of cores
-    /// only while another worker is stuck.
-    ///
-    /// # Panics
-    /// If `threads` is 0.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
-    /// assert_eq!(runtime.metrics().num_workers(), 3);
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn worker_threads(&mut self, threads: usize) -> &mut Self {
-        assert!(threads > 0, "Worker threads cannot be set to 0");
-        self.worker_threads = Some(threads);
-        self
-    }
-
     /// Sets the name of the runtime, which [`Handle::name`](super::Handle::name) returns. Default: none.
     ///
     /// # Panics
@@ -277,25 +161,6 @@ impl Builder {
     #[track_caller]
     pub fn global_queue_interval(&mut self, tasks: u32) -> &mut Self {
         assert!(tasks > 0, "global_queue_interval must be greater than 0");
-        self
-    }
-
-    /// Sets whether the clock of [`time`](crate::time) starts paused, as by [`time::pause`](crate::time::pause). Default:
-    /// `false`. A multi-thread runtime cannot be [built](Self::build) with it.
-    ///
-    /// ```
-    /// # use pointsman::runtime::Builder;
-    /// # use pointsman::time::{Duration, Instant, sleep};
-    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
-    /// runtime.block_on(async {
-    ///     let start = Instant::now();
-    ///     sleep(Duration::from_secs(3_600)).await;
-    ///     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
-    /// });
-    /// # Ok::<_, std::io::Error>(())
-    /// ```
-    pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
-        self.start_paused = start_paused;
         self
     }
 
@@ -376,7 +241,7 @@ impl Builder {
         if self.is_multi_thread {
             config.worker_threads = match self.worker_threads {
                 Some(threads) => threads,
-                None => default_workers(),
+                None => threads::default_workers(),
             };
         }
         #[cfg(feature = "reactor")]
@@ -424,25 +289,6 @@ impl Builder {
         let built = self.build();
         self.config.is_local = false;
         Ok(LocalRuntime::new_on(built?))
-    }
-}
-
-#[track_caller]
-fn default_workers() -> usize {
-    // The variable and the messages are Tokio's, so that a deployment can set it for either runtime.
-    const VARIABLE: &str = "TOKIO_WORKER_THREADS";
-    match std::env::var(VARIABLE) {
-        Ok(value) => {
-            let threads = value.parse().unwrap_or_else(|error| {
-                panic!("\"{VARIABLE}\" must be usize, error: {error}, value: {value}")
-            });
-            assert!(threads > 0, "\"{VARIABLE}\" cannot be set to 0");
-            threads
-        }
-        Err(VarError::NotPresent) => std::thread::available_parallelism().map_or(1, usize::from),
-        Err(VarError::NotUnicode(value)) => {
-            panic!("\"{VARIABLE}\" must be valid unicode, error: {value:?}")
-        }
     }
 }
 

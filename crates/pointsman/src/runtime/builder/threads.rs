@@ -1,11 +1,34 @@
-//! Options for the threads of a runtime: how many for blocking functions, their names, stacks and hooks.
+//! Options for the threads of a runtime: how many workers, how many for blocking functions, their names, stacks and hooks.
 
+use std::env::VarError;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Builder;
 
 impl Builder {
+    /// Sets the number of worker threads of a multi-thread runtime. Default: the environment variable
+    /// `TOKIO_WORKER_THREADS`, otherwise the number of cores. A current-thread runtime ignores it.
+    ///
+    /// More workers than cores help if tasks block their threads: the runtime wakes workers beyond the number of cores
+    /// only while another worker is stuck.
+    ///
+    /// # Panics
+    /// If `threads` is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 3);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn worker_threads(&mut self, threads: usize) -> &mut Self {
+        assert!(threads > 0, "Worker threads cannot be set to 0");
+        self.worker_threads = Some(threads);
+        self
+    }
+
     /// Sets the maximum number of threads for blocking functions, in addition to the workers. Default: 512. Further
     /// functions wait. A thread that replaces a worker during [`block_in_place`](crate::task::block_in_place) does not
     /// count.
@@ -213,5 +236,24 @@ impl Builder {
     {
         self.config.on_thread_unpark = Some(Arc::new(call));
         self
+    }
+}
+
+#[track_caller]
+pub(super) fn default_workers() -> usize {
+    // The variable and the messages are Tokio's, so that a deployment can set it for either runtime.
+    const VARIABLE: &str = "TOKIO_WORKER_THREADS";
+    match std::env::var(VARIABLE) {
+        Ok(value) => {
+            let threads = value.parse().unwrap_or_else(|error| {
+                panic!("\"{VARIABLE}\" must be usize, error: {error}, value: {value}")
+            });
+            assert!(threads > 0, "\"{VARIABLE}\" cannot be set to 0");
+            threads
+        }
+        Err(VarError::NotPresent) => std::thread::available_parallelism().map_or(1, usize::from),
+        Err(VarError::NotUnicode(value)) => {
+            panic!("\"{VARIABLE}\" must be valid unicode, error: {value:?}")
+        }
     }
 }

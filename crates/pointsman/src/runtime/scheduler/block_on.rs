@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use super::idle::Idle;
 use super::{Shared, context};
+use crate::loom::hint;
 use crate::loom::sync::atomic::AtomicU32;
-use crate::loom::{hint, lock};
 use crate::park::ThreadParker;
 use crate::task::arena::Arena;
 use crate::task::coop;
@@ -151,42 +151,5 @@ impl Shared {
                 parker.take_notified();
             }
         })
-    }
-
-    /// Borrows an arena until it is returned. `None` if the runtime has shut down.
-    fn borrow_arena(&self) -> Option<NonNull<Arena<Arc<Self>>>> {
-        let mut arenas = lock(&self.arenas);
-        if arenas.is_closed {
-            return None;
-        }
-        let spare = arenas.spare.pop();
-        Some(spare.unwrap_or_else(|| {
-            let arena = Arena::new(self.this.upgrade().expect("a runtime in use is alive"));
-            arenas.all.push(arena);
-            arena
-        }))
-    }
-
-    /// Frees unused memory of the arenas that no thread owns. Called by a worker that goes to sleep.
-    pub(super) fn collect_arenas(&self) {
-        let Ok(arenas) = self.arenas.try_lock() else {
-            return;
-        };
-        for arena in arenas.spare.iter().chain(&arenas.outside) {
-            // SAFETY: spare arenas and the outside arena are used under the lock of `arenas`, which this thread holds.
-            unsafe { arena.as_ref().collect() };
-        }
-    }
-
-    fn give_arena_back(&self, arena: NonNull<Arena<Arc<Self>>>) {
-        // SAFETY: the thread that has borrowed an arena owns it until it is in `spare` again.
-        unsafe { arena.as_ref().collect() };
-        let mut arenas = lock(&self.arenas);
-        if !arenas.is_closed {
-            arenas.spare.push(arena);
-            return;
-        }
-        drop(arenas);
-        self.close_arena(arena);
     }
 }

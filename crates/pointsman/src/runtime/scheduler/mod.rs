@@ -17,12 +17,14 @@
 //! | `handoff` | the slot of a worker whose task blocks in place |
 //! | `block_on`, `current_thread` | threads that block on a future |
 //! | `observe` | the hooks and measurements of the builder's options |
+//! | `arenas`, `shutdown` | where tasks are stored; the end of a runtime |
 //! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
 //!
 //! Invariant: each woken task is in exactly one queue or running, until it completes or the runtime shuts down. A queued
 //! task is run by some worker eventually, even if other workers block.
 
 mod alarm;
+mod arenas;
 mod block_on;
 mod blockers;
 pub(in crate::runtime) mod context;
@@ -39,6 +41,7 @@ mod observe;
 mod park;
 mod policy;
 mod queue;
+mod shutdown;
 mod slot;
 mod steal;
 mod threads;
@@ -54,6 +57,7 @@ pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Current, Slot};
 
+use self::arenas::Arenas;
 use self::block_on::Spin;
 use self::blockers::Blockers;
 use self::current_thread::OnlySlotLock;
@@ -73,16 +77,15 @@ use super::random::{RngSeed, Seeds};
 use super::stall;
 use crate::context::{SeedGuard, seed_random};
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicU8, fence};
-use crate::loom::{lock, thread};
-use crate::task::arena::{Arena, FoundTasks, Schedule};
+use crate::loom::sync::atomic::AtomicU8;
+use crate::task::arena::{Arena, Schedule};
 #[cfg(feature = "diagnostics")]
 use crate::task::clock;
 use crate::task::coop;
 use crate::task::id::try_id;
 use crate::task::raw::{Notified, RawTask};
 use crate::time;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The state of a runtime, which its handles and threads share.
 pub(crate) struct Shared {
@@ -113,22 +116,6 @@ pub(crate) struct Shared {
     /// See [`observe`].
     flags: AtomicU8,
 }
-
-/// The arenas that hold the runtime's tasks.
-struct Arenas {
-    /// All arenas that are not closed.
-    all: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// Arenas for threads in `block_on` that no thread has borrowed.
-    spare: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// The arena for all other threads, which use it under this lock.
-    outside: Option<NonNull<Arena<Arc<Shared>>>>,
-    /// Set when the runtime shuts down.
-    is_closed: bool,
-}
-
-// SAFETY: the pointers are used under the lock of `Shared::arenas`, or by the owner that a field of `Arenas` or `Slot`
-// names; `Arena` accepts calls from its owner on any thread.
-unsafe impl Send for Arenas {}
 
 impl Shared {
     pub(super) fn new(
@@ -170,27 +157,13 @@ impl Shared {
             blockers: Blockers::new(),
             handoff: Handoff::new(),
             spin: Spin::default(),
-            arenas: Mutex::new(Arenas {
-                all: Vec::new(),
-                spare: Vec::new(),
-                outside: None,
-                is_closed: false,
-            }),
+            arenas: Mutex::default(),
             outside_counters: Counters::default(),
             forced_yields: Counter::default(),
             driver: Driver::new(time(Weak::clone(this)), reactor),
             flags: AtomicU8::new(flags),
         });
-        let mut arenas = lock(&shared.arenas);
-        for slot in &shared.slots {
-            let arena = Arena::new(Arc::clone(&shared));
-            slot.set_arena(arena);
-            arenas.all.push(arena);
-        }
-        let outside = Arena::new(Arc::clone(&shared));
-        arenas.outside = Some(outside);
-        arenas.all.push(outside);
-        drop(arenas);
+        shared.open_arenas();
         shared
     }
 
@@ -295,32 +268,6 @@ impl Shared {
         task
     }
 
-    /// Creates a task as [`spawn`](Self::spawn) does, without queueing it. Also returns whether the runtime has shut down:
-    /// the caller then cancels the task.
-    pub(crate) fn make(
-        &self,
-        make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask,
-    ) -> (RawTask, bool) {
-        let own = match self.own_slot() {
-            Some(slot) => Some(slot.arena()),
-            None => context::with_blocking_thread(|thread| thread.arena(self)).flatten(),
-        };
-        if let Some(arena) = own {
-            return (make(arena), self.is_shut_down());
-        }
-        let arenas = lock(&self.arenas);
-        if let Some(arena) = arenas.outside {
-            return (make(arena), false);
-        }
-        drop(arenas);
-        let arena = Arena::new(self.this.upgrade().expect("a runtime in use is alive"));
-        let task = make(arena);
-        // SAFETY: only this thread knows the arena, and it does not use it after this call. The arena is freed with its
-        // only task.
-        unsafe { Arena::close(arena) };
-        (task, true)
-    }
-
     pub(super) fn worker_index(&self) -> Option<usize> {
         self.own_slot().map(|slot| slot.index)
     }
@@ -415,101 +362,6 @@ impl Shared {
             .map(|slot| slot.counters.fetched.get())
             .sum();
         fetched + self.inject.len() as u64
-    }
-
-    // --- shutdown ---
-
-    /// Makes all workers stop. They cancel all tasks before they end.
-    pub(super) fn begin_shutdown(&self) {
-        // ORDERING: SeqCst: a worker that goes to sleep fences in `Idle::sleep` and then sees the shutdown, or is among the
-        // sleepers that are unparked below.
-        self.flags.fetch_or(IS_SHUT_DOWN, SeqCst);
-        self.inject.close().for_each(Notified::give_up);
-        self.idle.unpark_all();
-    }
-
-    /// Without workers, does what they would do when they end. Returns the watchdog's thread, if there is one.
-    pub(super) fn finish_shutdown(&self, has_workers: bool) -> Option<thread::JoinHandle<()>> {
-        if !has_workers {
-            self.end_tasks();
-            if self.is_current_thread() {
-                self.close_only_slot();
-            }
-            self.close_arenas();
-        }
-        self.close_vacant_slots();
-        self.watchdog.stop()
-    }
-
-    /// Closes the arenas that no slot owns. A borrowed one is closed when it is returned.
-    fn close_arenas(&self) {
-        let mut arenas = lock(&self.arenas);
-        arenas.is_closed = true;
-        let outside = arenas.outside.take();
-        let spare = std::mem::take(&mut arenas.spare);
-        drop(arenas);
-        for arena in outside.into_iter().chain(spare) {
-            self.close_arena(arena);
-        }
-    }
-
-    /// Finds the tasks that are not complete.
-    pub(in crate::runtime) fn find_tasks(&self) -> FoundTasks {
-        let mut found = FoundTasks::default();
-        for arena in &lock(&self.arenas).all {
-            // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
-            unsafe { arena.as_ref() }.find(&mut found);
-        }
-        found
-    }
-
-    /// Cancels all tasks of the runtime.
-    fn end_tasks(&self) {
-        // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
-        fence(SeqCst);
-        let found = self.find_tasks();
-        // In a worker, a destructor must not block the thread, as in a task.
-        match self.is_current_thread() {
-            true => found.shut_down(),
-            false => context::with_work(context::Work::Runs, || found.shut_down()),
-        }
-    }
-
-    /// Shuts down timers and I/O, unless a worker is still active: the last worker calls this when it ends. A thread that
-    /// has taken over a slot may work for longer than the threads that the runtime started.
-    pub(super) fn end_driver_after_last_worker(&self) {
-        let workers = self.idle.workers();
-        if workers.awake + workers.sleeping == 0 {
-            self.driver.shut_down();
-        }
-    }
-
-    /// Empties and closes a slot that this thread holds or that no thread will hold.
-    fn close_slot(&self, slot: &Slot) {
-        while let Some(entry) = slot.queue.pop() {
-            entry.give_up();
-        }
-        self.close_arena(slot.arena());
-    }
-
-    /// Closes the slots of workers that could not be started.
-    pub(super) fn close_slots_from(&self, first: usize) {
-        for slot in &self.slots[first..] {
-            self.close_slot(slot);
-        }
-    }
-
-    /// Cancels the tasks of an arena that this thread owns, and closes the arena.
-    fn close_arena(&self, arena: NonNull<Arena<Arc<Self>>>) {
-        let mut arenas = lock(&self.arenas);
-        arenas.all.retain(|&each| each != arena);
-        drop(arenas);
-        let owned = context::own(arena);
-        // SAFETY: this thread owns the arena until `owned` is dropped.
-        unsafe { Arena::shut_down(arena) };
-        drop(owned);
-        // SAFETY: this thread owns the arena, which is in no list any more, and does not use it afterwards.
-        unsafe { Arena::close(arena) };
     }
 }
 
