@@ -11,6 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use common::must_end;
+use common::text::{without_places, without_times};
 use pointsman::runtime::dump::{Dump, Problem, Resource, State};
 use pointsman::runtime::{Builder, Handle, LocalOptions, Runtime};
 use pointsman::sync::{Mutex, Notify, RwLock, Semaphore, mpsc, oneshot};
@@ -50,21 +51,7 @@ fn normalized(text: &str, dump: &Dump) -> String {
             );
         }
     }
-    let line = |line: &str| {
-        let mut words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-        for at in 1..words.len() {
-            if matches!(words[at].trim_end_matches(','), "ms" | "s") {
-                words[at - 1] = "T".into();
-            }
-            let place = format!("({}:", file!());
-            if words[at].starts_with(&place) {
-                let end = words[at].find(')').unwrap();
-                words[at] = format!("(here{}", &words[at][end..]);
-            }
-        }
-        words.join(" ")
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
+    without_places(&without_times(&text), file!())
 }
 
 #[track_caller]

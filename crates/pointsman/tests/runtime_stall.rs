@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::must_end;
+use common::text::{without_places, without_times};
 use pointsman::runtime::{Builder, LocalOptions, Runtime, StallKind};
 use pointsman::task::{self, LocalSet, yield_now};
 use pointsman::time::sleep;
@@ -41,23 +42,14 @@ fn watched_for(
             if !is_expected(stall.kind()) {
                 return;
             }
-            let mut words = Vec::<String>::new();
             // The other lines are the stack, with its feature.
             let text = stall.to_string();
-            for word in text.lines().next().unwrap().split(' ') {
-                let is_id = words.len() == 2 && words[1] == "task";
-                let is_time = matches!(word.trim_end_matches(','), "ms" | "s");
-                let is_place = word.starts_with(&format!("({}:", file!()));
-                if let (true, Some(last)) = (is_time, words.last_mut()) {
-                    *last = "T".into();
-                }
-                words.push(match (is_id, is_place) {
-                    (true, _) => "#".into(),
-                    (_, true) => "(here)".into(),
-                    _ => word.into(),
-                });
+            let line = without_times(text.lines().next().unwrap());
+            let mut line = without_places(&line, file!());
+            if let Some(task) = stall.task() {
+                line = line.replacen(&format!(" {} ", task.id()), " # ", 1);
             }
-            let _ = report.send(words.join(" "));
+            let _ = report.send(line);
         })
         .build()
         .unwrap();

@@ -1,6 +1,8 @@
 //! Helpers shared by the runtime's tests.
 #![allow(dead_code)] // No test file uses all of them.
 
+pub(crate) mod text;
+
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::thread;

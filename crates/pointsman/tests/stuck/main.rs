@@ -22,20 +22,8 @@ mod unpolled_io;
 
 #[path = "../common/child.rs"]
 mod child;
-
-/// Replaces times by `T`.
-fn without_times(text: &str) -> String {
-    let line = |line: &str| {
-        let mut words: Vec<_> = line.split(' ').collect();
-        for at in 1..words.len() {
-            if matches!(words[at].trim_end_matches(','), "ms" | "s") {
-                words[at - 1] = "T";
-            }
-        }
-        words.join(" ") + "\n"
-    };
-    text.lines().map(line).collect()
-}
+#[path = "../common/text.rs"]
+mod text;
 
 macro_rules! programs {
     ($($name:ident)*) => {
@@ -45,7 +33,8 @@ macro_rules! programs {
                 let name = stringify!($name);
                 if let Some(run) = child::run(name, $name::main) {
                     let expected = include_str!(concat!(stringify!($name), ".txt"));
-                    assert_eq!(without_times(&run.printed), expected, "{}", run.printed);
+                    let printed = text::without_times(&run.printed);
+                    assert_eq!(printed, expected.trim_end(), "{}", run.printed);
                 }
             }
         )*
