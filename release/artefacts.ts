@@ -16,7 +16,7 @@ export interface Artefact {
 }
 
 /** In cargo's order: each after its dependencies. */
-export const crates = ['pointsman-macros', 'pointsman'] as const;
+export const crates = ['pointsman-macros', 'pointsman', 'pointsman-top'] as const;
 
 type Report = (line: string) => void;
 

@@ -7,7 +7,7 @@ const alone = { remote: undefined, hasJsr: false, canProve: false };
 test('two commands publish what is in release/out', () => {
   expect(remainingCommands('0.2.0', alone)).toEqual([
     'npm publish ./release/out/0.2.0/pointsman-0.2.0.tgz --access public',
-    'cargo publish --locked --manifest-path release/out/0.2.0/source/Cargo.toml --package pointsman-macros --package pointsman',
+    'cargo publish --locked --manifest-path release/out/0.2.0/source/Cargo.toml --package pointsman-macros --package pointsman --package pointsman-top',
   ]);
 });
 

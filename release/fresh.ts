@@ -61,17 +61,24 @@ export async function tryCrates(
   await cp(join(programs, 'cargo'), join(folder, 'src'), { recursive: true });
   const lines = ['[package]', 'name = "fresh"', 'edition = "2024"', '', '[dependencies]'];
   const patches = ['', '[patch.crates-io]'];
+  const target = join(folder, 'target');
   for (const { path, name } of packed) {
     await run('tar', ['xzf', path, '-C', folder], { cwd: folder });
     const [, crate, version] = /^(.+?)-(\d.*)\.crate$/.exec(name) as RegExpExecArray;
     if (crate === 'pointsman') {
       lines.push(`pointsman = { version = "=${version}", features = ["full"] }`);
     }
+    if (crate === 'pointsman-top') {
+      // `--locked`, as its README says: with the versions that were tested.
+      const install = ['install', '--locked', '--path', `${crate}-${version}`, '--root', folder];
+      await run('cargo', [...install, '--target-dir', target], { cwd: folder, onLine });
+      await run(join(folder, 'bin', crate), ['--version'], { cwd: folder });
+      continue;
+    }
     patches.push(`${crate} = { path = "${crate}-${version}" }`);
   }
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'Cargo.toml'), `${[...lines, ...patches].join('\n')}\n`);
-  const target = join(folder, 'target');
   const printed = await run('cargo', ['run', '--target-dir', target], { cwd: folder, onLine });
   if (!printed.includes('6\n')) throw new Error(`Expected the program to print 6, not ${printed}`);
 }

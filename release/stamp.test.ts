@@ -99,6 +99,7 @@ test("cargo's lock files name the crates of the repository, which have no source
     [
       crate('pointsman', version),
       crate('pointsman-macros', version),
+      crate('pointsman-top', version),
       crate('other', '0.1.0'),
       `${crate('pointsman', '0.1.0')}source = "registry"\n`,
     ].join('\n');

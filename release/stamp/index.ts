@@ -17,6 +17,7 @@ const byPath: Record<string, Stamp> = {
   '.github/ISSUE_TEMPLATE/config.yml': stampIssueForms,
   'packages/pointsman/README.md': stampReadme,
   'crates/pointsman/README.md': stampReadme,
+  'crates/top/README.md': stampReadme,
   'crates/tokio/README.md': stampReadme,
 };
 const byName: Record<string, Stamp> = {

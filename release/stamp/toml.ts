@@ -2,7 +2,7 @@
 import type { Facts } from './facts.js';
 
 export function stampCrate(text: string, { version, address }: Facts): string {
-  // A requirement of one of the two crates, as a string or in an inline table, with its operator.
+  // A requirement of one of the two libraries, as a string or in an inline table, with its operator.
   let stamped = text.replace(
     /^((?:pointsman|pointsman-macros) = (?:\{[^}\n]*\bversion = )?"[=^~]?)\d[^"]*/gm,
     `$1${version}`,
@@ -25,7 +25,7 @@ export function stampCrate(text: string, { version, address }: Facts): string {
 /** Stamps the crates of this repository, which have no source. */
 export function stampCargoLock(text: string, { version }: Facts): string {
   return text.replace(
-    /^(name = "(?:pointsman|pointsman-macros)"\nversion = ")[^"]*"\n(?!source)/gm,
+    /^(name = "pointsman(?:-macros|-top)?"\nversion = ")[^"]*"\n(?!source)/gm,
     `$1${version}"\n`,
   );
 }
