@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
-use super::guard::{HasPermits, OnePermit};
+use super::guard::{HasPermits, OnlyPermit};
+use super::holders::Hold;
 use super::semaphore::Permits;
 use crate::park::block_outside;
 use crate::task::activity::WaitKind;
@@ -226,7 +227,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         match self.permits.try_acquire(1) {
-            Ok(()) => Ok(self.guard()),
+            Ok(_) => Ok(self.guard()),
             Err(_) => Err(TryLockError(())),
         }
     }
@@ -247,7 +248,7 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         match self.permits.try_acquire(1) {
-            Ok(()) => Ok(self.owned_guard()),
+            Ok(_) => Ok(self.owned_guard()),
             Err(_) => Err(TryLockError(())),
         }
     }
@@ -274,7 +275,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     fn guard(&self) -> MutexGuard<'_, T> {
         let guard = MutexGuard {
-            permit: OnePermit(self),
+            permit: OnlyPermit(self),
             _value: PhantomData,
         };
         self.permits.spans.one_acquired();
@@ -282,9 +283,9 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        self.permits.holder.may_move(1);
+        self.permits.holder.may_move(Hold::NONE);
         let guard = OwnedMutexGuard {
-            permit: OnePermit(self),
+            permit: OnlyPermit(self),
             _value: PhantomData,
         };
         guard.permit.0.permits.spans.one_acquired();

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::super::holders::{GrantedHold, Hold};
 use super::super::spans::AcquireSpans;
 use super::error::{AcquireError, TryAcquireError};
 use super::permits::Permits;
@@ -27,6 +28,8 @@ pub(super) struct Waiter {
     pub(super) waker: UnsafeCell<Option<Waker>>,
     /// The number of permits still to be assigned.
     pub(super) missing: AtomicUsize,
+    /// Of the permits from when they are granted until the future returns them.
+    pub(super) granted: GrantedHold,
     /// The number of permits that the request is for.
     pub(super) count: usize,
     pub(super) spans: AcquireSpans,
@@ -91,6 +94,7 @@ impl<'a> Acquire<'a> {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
                 missing: AtomicUsize::new(0),
+                granted: GrantedHold::new(),
                 count,
                 spans: AcquireSpans::new(&permits.spans, count),
             },
@@ -99,14 +103,11 @@ impl<'a> Acquire<'a> {
 
     /// Acquires the permits, or waits for them. Called with the future pinned.
     #[inline]
-    fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+    fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<Hold, AcquireError>> {
         let permits = self.permits;
-        if self.state == AcquireState::Unpolled {
-            match permits.try_acquire(self.waiter.count) {
-                Ok(()) => {
-                    self.state = AcquireState::Acquired;
-                    self.waiter.spans.acquired(self.waiter.count);
-                }
+        let hold = if self.state == AcquireState::Unpolled {
+            let hold = match permits.try_acquire(self.waiter.count) {
+                Ok(hold) => hold,
                 Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
                 Err(TryAcquireError::NoPermits) => {
                     let waiter = NonNull::from(&mut self.waiter);
@@ -117,11 +118,11 @@ impl<'a> Acquire<'a> {
                         self.state = AcquireState::Waiting;
                         self.waiter.spans.enqueued();
                     }
-                    ready!(enqueued)?;
-                    self.state = AcquireState::Acquired;
-                    self.waiter.spans.acquired(self.waiter.count);
+                    ready!(enqueued)?
                 }
-            }
+            };
+            self.waiter.spans.acquired(self.waiter.count);
+            hold
         } else {
             if permits.is_closed() {
                 return Poll::Ready(Err(AcquireError(())));
@@ -135,21 +136,25 @@ impl<'a> Acquire<'a> {
                 if permits.is_closed() {
                     return Poll::Ready(Err(AcquireError(())));
                 }
-                permits.holder.claimed(self.waiter.count);
-                permits.holder.waiter_left();
-                self.state = AcquireState::Acquired;
+                permits.claim(waiter);
             }
-        }
+            self.waiter.granted.get()
+        };
+        self.state = AcquireState::Acquired;
         // Comes last, so that a task with a spent budget keeps its place in the queue.
-        ready!(poll_proceed(cx)).made_progress();
+        let Poll::Ready(proceed) = poll_proceed(cx) else {
+            self.waiter.granted.set(hold);
+            return Poll::Pending;
+        };
+        proceed.made_progress();
         self.waiter.spans.returns();
         self.state = AcquireState::Done;
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(hold))
     }
 }
 
 impl Future for Acquire<'_> {
-    type Output = Result<(), AcquireError>;
+    type Output = Result<Hold, AcquireError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -171,7 +176,10 @@ impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         match self.state {
             AcquireState::Unpolled | AcquireState::Done => {}
-            AcquireState::Acquired => self.permits.release(self.waiter.count),
+            AcquireState::Acquired => {
+                let hold = self.waiter.granted.get();
+                self.permits.release(self.waiter.count, hold);
+            }
             AcquireState::Waiting => {
                 let waiter = NonNull::from(&mut self.waiter);
                 // SAFETY: `poll` put the node in this queue.
