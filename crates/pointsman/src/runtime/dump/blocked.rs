@@ -186,10 +186,7 @@ mod tests {
     #[test]
     fn a_node_that_needs_several_blockers_is_free_if_one_of_them_is() {
         // Node 2 is free, so one of the two that block node 0 is not enough.
-        assert_eq!(
-            deadlocks(&[all_of(2, &[1, 2]), one(0), None]),
-            [[0; 0]; 0]
-        );
+        assert_eq!(deadlocks(&[all_of(2, &[1, 2]), one(0), None]), [[0; 0]; 0]);
         assert_eq!(deadlocks(&[all_of(1, &[1, 2]), one(0), None]), [[0, 1]]);
         assert_eq!(
             deadlocks(&[all_of(2, &[1, 2]), one(0), one(0)]),

@@ -97,19 +97,21 @@ fn block(at: usize, reading: &Reading) -> Option<Block> {
         let Some(position) = reading.position(holder.number) else {
             continue;
         };
-        if let Some(grant) = holder.granted {
-            // The grant wakes the task, so its future may still claim the permits.
-            if grant.is_on_its_way(reading.facts[position].activity.polls) {
-                if position == at {
-                    return None;
-                }
-                continue;
-            }
+        // The grant wakes the task, so its future may still claim the permits.
+        let polls = reading.facts[position].activity.polls;
+        let is_on_its_way = holder
+            .granted
+            .is_some_and(|grant| grant.is_on_its_way(polls));
+        if is_on_its_way && position == at {
+            return None;
+        }
+        if is_on_its_way || holder.may_have_moved {
+            continue;
+        }
+        if holder.granted.is_some() {
             unclaimed.push(position);
         }
-        if !holder.may_have_moved {
-            nodes.push((position, u64::from(holder.permits)));
-        }
+        nodes.push((position, u64::from(holder.permits)));
     }
     let reason = match lock.first {
         None if lock.has_one_permit => one_of(nodes),

@@ -67,9 +67,7 @@ pub(super) fn publish(identity: u32, since: impl Fn() -> u32, latest: impl Fn() 
     }
     loop {
         entry.since.store(since(), Relaxed);
-        entry
-            .polls
-            .store((owner >> POLLS_SHIFT) as u32, Relaxed);
+        entry.polls.store((owner >> POLLS_SHIFT) as u32, Relaxed);
         // ORDERING: SeqCst: if this replaces the entry of a later owner, `latest` sees the record of that owner,
         // which it has written before. It also pairs with `HolderRecord::may_move`.
         entry.word.swap(tag | owner & OWNER, SeqCst);

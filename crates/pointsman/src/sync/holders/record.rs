@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::task::Waker;
 
 use super::owners::{self, FREE, MOVABLE, POLLS_SHIFT, UNCLAIMED, UNKNOWN};
-pub(in crate::sync) use super::shared::Hold;
 use super::shared;
+pub(in crate::sync) use super::shared::Hold;
 use crate::task::activity::{self, WaitKind};
 use crate::task::id::{self, Id};
 use crate::task::{clock, waker};
@@ -21,9 +21,6 @@ const MAX_ALL: u32 = (1 << KIND_SHIFT) - 1;
 const MAX_PERMITS: usize = MAX_ALL as usize;
 const _: () = assert!((WaitKind::LAST_OF_LOCKS as u32) < 1 << (32 - KIND_SHIFT));
 
-/// With several permits: guards that cannot be sent to another task were sent, as a `static` allows it.
-const GUARDS_MOVE: u64 = 1 << 31;
-
 /// What a lock records of its holders: if it has one permit, the owner.
 ///
 /// Only an owner of the permit writes it, or the thread that grants it, under the queue's lock. So its last value is that of
@@ -32,9 +29,9 @@ const GUARDS_MOVE: u64 = 1 << 31;
 pub(in crate::sync) struct HolderRecord {
     /// With one permit, the owner: see [`owners`].
     ///
-    /// With several, in the upper half the identity of the lock since its first holder; in the lower one [`GUARDS_MOVE`] and
-    /// the number of grants that were not claimed and have no entry. While there are some, a task that looks blocked may be
-    /// about to be woken.
+    /// With several, in the upper half the identity of the lock since its first holder, and in the lower one the number of
+    /// grants that were not claimed and have no entry. While there are some, a task that looks blocked may be about to be
+    /// woken.
     state: AtomicU64,
     /// With one permit, since when it is held.
     since: AtomicU32,
@@ -76,12 +73,12 @@ impl HolderRecord {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Whether holders are known, because no permits were added or forgotten.
+    /// Whether holders are known.
     pub(in crate::sync) fn is_known(&self) -> bool {
         self.all() != 0
     }
 
-    /// Called under the queue's lock when the number of permits changes: more may be added at any time, by any task.
+    /// Called under the queue's lock when a dump can no longer tell which tasks could release or add permits.
     pub(in crate::sync) fn forget(&self) {
         let before = self.all.fetch_and(!MAX_ALL, Relaxed) & MAX_ALL;
         match before {
@@ -109,29 +106,26 @@ impl HolderRecord {
         if permits == 0 {
             return Hold::NONE;
         }
-        let may_move = self.home() & GUARDS_MOVE != 0;
-        shared::take(self.identity(), current_task(), permits, None, may_move)
-            .unwrap_or(Hold::NONE)
+        self.settle();
+        shared::take(self.identity(), current_task(), permits, None).unwrap_or(Hold::NONE)
     }
 
-    /// Returns the state of a lock with several permits, after it has forgotten holders of earlier locks at this address.
+    /// Forgets the holders of earlier locks with several permits at this address, once.
     #[inline]
-    fn home(&self) -> u64 {
+    fn settle(&self) {
         let state = self.state.load(Relaxed);
-        match (state >> 32) as u32 == self.identity() {
-            true => state,
-            false => self.move_in(state),
+        if (state >> 32) as u32 != self.identity() {
+            self.move_in(state);
         }
     }
 
     #[cold]
-    fn move_in(&self, state: u64) -> u64 {
-        let moved = u64::from(self.identity()) << 32 | state & GUARDS_MOVE;
+    fn move_in(&self, state: u64) {
+        let moved = u64::from(self.identity()) << 32;
         let set = self.state.compare_exchange(state, moved, Relaxed, Relaxed);
         if set.is_ok() {
-            shared::forget_holders(self.identity());
+            shared::forget_all(self.identity());
         }
-        moved
     }
 
     /// Called by the owner of permits that it has just acquired, if it gets a guard that can move to another task.
@@ -163,22 +157,17 @@ impl HolderRecord {
         Hold::NONE
     }
 
-    /// Called by the owner before it releases permits.
+    /// Called by the owner before it releases permits. True if another task has acquired them, and its guard could not be
+    /// sent unless the lock lives for ever: the caller has to call [`forget`](Self::forget).
     #[inline]
-    pub(in crate::sync) fn released(&self, permits: usize, hold: Hold) {
+    pub(in crate::sync) fn released(&self, permits: usize, hold: Hold) -> bool {
         if hold.is_none() {
             if permits == 1 && self.all() == 1 {
                 self.state.store(FREE, Relaxed);
             }
-        } else if hold.release(current_task()) {
-            self.guard_was_sent();
+            return false;
         }
-    }
-
-    #[cold]
-    fn guard_was_sent(&self) {
-        self.state.fetch_or(GUARDS_MOVE, Relaxed);
-        shared::all_may_move(self.identity());
+        hold.release(current_task())
     }
 
     /// Called under the queue's lock when permits are granted to a waiter, which has not seen it yet.
@@ -198,8 +187,8 @@ impl HolderRecord {
             self.publish();
             return Hold::NONE;
         }
-        let may_move = self.home() & GUARDS_MOVE != 0;
-        let hold = shared::take(self.identity(), task, permits, Some(polls), may_move);
+        self.settle();
+        let hold = shared::take(self.identity(), task, permits, Some(polls));
         hold.unwrap_or_else(|| {
             self.state.fetch_add(1, Relaxed);
             Hold::UNRECORDED
@@ -246,8 +235,9 @@ impl HolderRecord {
             Some((id, _)) => number_of(id),
             None => shared::OUTSIDE,
         };
-        let grants = self.home() & (GUARDS_MOVE - 1);
-        match self.all() > 1 && grants == 0 {
+        self.settle();
+        let has_unrecorded = self.state.load(Relaxed) as u32 != 0;
+        match self.all() > 1 && !has_unrecorded {
             true => shared::set_request(self.identity(), task, wants as u32, lacks, all),
             false => self.no_first(),
         }

@@ -6,7 +6,7 @@
 //! # Invariants
 //!
 //! - The entry of a holder belongs to its [`Hold`], and that of a request to the thread that has the lock of the queue. Others
-//!   only empty it ([`forget_holders`]) or set [`MOVABLE`]: the dump knows less then.
+//!   only empty it ([`forget_all`]): the dump knows less then.
 //! - An entry in use has a task, and the tag of its lock. The tag and the bucket are the identity, so a reader does not take
 //!   the holder of one lock for that of another.
 //! - `what` is written before `who` names the task, or by that task.
@@ -35,7 +35,11 @@ const BUSY: u64 = 1 << 32;
 
 const TAG_BITS: u32 = 64 - TAG_SHIFT;
 /// The index of a bucket has the bits of the identity that are not in the tag.
-const BUCKETS: usize = if cfg!(all(test, loom)) { 1 } else { 1 << (32 - TAG_BITS) };
+const BUCKETS: usize = if cfg!(all(test, loom)) {
+    1
+} else {
+    1 << (32 - TAG_BITS)
+};
 const HOLDERS: usize = if cfg!(all(test, loom)) { 2 } else { 6 };
 const REQUESTS: usize = if cfg!(all(test, loom)) { 1 } else { 2 };
 
@@ -97,8 +101,7 @@ impl Entry {
     #[inline]
     fn take(&self) -> bool {
         // ORDERING: Acquire pairs with the Release of `empty`: what the last owner wrote comes before.
-        self.who.load(Relaxed) == 0
-            && self.who.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok()
+        self.who.load(Relaxed) == 0 && self.who.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok()
     }
 
     /// Called by the owner of an entry that is busy.
@@ -178,7 +181,7 @@ impl Hold {
         (who as u32 == self.task()).then_some((entry, who))
     }
 
-    /// Empties the entry. Returns whether a guard that cannot be sent to another task was sent.
+    /// Empties the entry. Returns whether another task has the guard, though it is of a kind that tasks do not send.
     #[inline]
     pub(super) fn release(self, current: u32) -> bool {
         let Some((entry, who)) = self.entry() else {
@@ -218,13 +221,7 @@ impl Hold {
 
 /// Records a holder, if an entry is free. With `granted`, the permits were granted and the task had so many polls.
 #[inline]
-pub(super) fn take(
-    identity: u32,
-    task: u32,
-    permits: usize,
-    granted: Option<u32>,
-    may_move: bool,
-) -> Option<Hold> {
+pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32>) -> Option<Hold> {
     let (index, tag) = place(identity);
     let holders = &TABLE[index].holders;
     let at = holders.iter().position(Entry::take)?;
@@ -232,16 +229,14 @@ pub(super) fn take(
     if let Some(polls) = granted {
         who |= UNCLAIMED | u64::from(polls & POLLS_MASK) << POLLS_SHIFT;
     }
-    if may_move {
-        who |= MOVABLE;
-    }
     holders[at].set(who, pair(permits as u32, clock::now()));
     Some(Hold(pair((index * HOLDERS + at) as u32 + 1, task)))
 }
 
-/// Empties the entries of earlier locks with this identity, whose guards were leaked.
+/// Empties the entries of earlier locks with this identity, whose guards were leaked. A holder that takes an entry meanwhile
+/// may lose it.
 #[cold]
-pub(super) fn forget_holders(identity: u32) {
+pub(super) fn forget_all(identity: u32) {
     let (index, tag) = place(identity);
     for entry in &TABLE[index].holders {
         let who = entry.who.load(Relaxed);
@@ -251,19 +246,6 @@ pub(super) fn forget_holders(identity: u32) {
         }
     }
     forget_request(identity);
-}
-
-/// Called when a guard of the lock was found to have moved to another task: others may have too.
-#[cold]
-pub(super) fn all_may_move(identity: u32) {
-    let (index, tag) = place(identity);
-    for entry in &TABLE[index].holders {
-        // ORDERING: Release, as in `Entry::set`, which has written `what`.
-        let _ = entry.who.fetch_update(Release, Relaxed, |who| {
-            let is_of_lock = who >> TAG_SHIFT == tag >> TAG_SHIFT && who as u32 != 0;
-            is_of_lock.then_some(who | MOVABLE)
-        });
-    }
 }
 
 /// Sets the first request, under the queue's lock. `lacks` is the number of permits that it still waits for, of `wants`.
@@ -300,7 +282,7 @@ pub(super) fn read(identity: u32) -> LockFacts {
         number: number_of(who),
         permits: what as u32,
         since: (what >> 32) as u32,
-        granted: (who & UNCLAIMED != 0).then(|| Grant {
+        granted: (who & UNCLAIMED != 0).then_some(Grant {
             polls: (who >> POLLS_SHIFT) as u32 & POLLS_MASK,
             mask: POLLS_MASK,
         }),

@@ -60,7 +60,9 @@ impl HolderRecord {
     }
 
     #[inline]
-    pub(in crate::sync) fn released(&self, _: usize, _: Hold) {}
+    pub(in crate::sync) fn released(&self, _: usize, _: Hold) -> bool {
+        false
+    }
 
     pub(in crate::sync) fn granted(&self, _: usize, _: Option<&Waker>) -> Hold {
         Hold

@@ -47,7 +47,7 @@ use crate::task::activity::WaitKind;
 /// # });
 /// ```
 pub struct Semaphore {
-    permits: Permits,
+    pub(in crate::sync) permits: Permits,
 }
 
 impl fmt::Debug for Semaphore {

@@ -159,7 +159,9 @@ impl Permits {
             "cannot add more than MAX_PERMITS permits ({})",
             Self::MAXIMUM
         );
-        self.holder.released(count, hold);
+        if self.holder.released(count, hold) {
+            self.forget_holders();
+        }
         // ORDERING: Release pairs with the Acquire of `try_acquire`, `acquire_or_enqueue`, `forget` and
         // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
@@ -264,7 +266,9 @@ impl Permits {
         });
     }
 
-    /// Called when permits are added, or removed for good: more may be added at any time.
+    /// Called when permits are added, or removed for good, since more may be added at any time; and when one task has
+    /// acquired permits that another releases.
+    #[cold]
     pub(in crate::sync) fn forget_holders(&self) {
         if self.holder.is_known() {
             let _queue = lock(&self.queue);
