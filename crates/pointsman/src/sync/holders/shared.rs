@@ -40,8 +40,10 @@ const BUCKETS: usize = if cfg!(all(test, loom)) {
 } else {
     1 << (32 - TAG_BITS)
 };
+/// The entries of a bucket: first those of holders, then those of requests.
+const IN_BUCKET: usize = 8;
 const HOLDERS: usize = if cfg!(all(test, loom)) { 2 } else { 6 };
-const REQUESTS: usize = if cfg!(all(test, loom)) { 1 } else { 2 };
+const ENTRIES: usize = BUCKETS * IN_BUCKET;
 
 #[derive(Debug)]
 struct Entry {
@@ -52,35 +54,30 @@ struct Entry {
     what: AtomicU64,
 }
 
-#[derive(Debug)]
+/// A bucket begins with a cache line.
 #[repr(align(128))]
-struct Bucket {
-    holders: [Entry; HOLDERS],
-    requests: [Entry; REQUESTS],
-}
+struct Table([Entry; ENTRIES]);
 
 #[cfg(not(all(test, loom)))]
-static TABLE: [Bucket; BUCKETS] = [const {
-    Bucket {
-        holders: [const { Entry::new() }; HOLDERS],
-        requests: [const { Entry::new() }; REQUESTS],
-    }
-}; BUCKETS];
+static TABLE: Table = Table([const { Entry::new() }; ENTRIES]);
 
 #[cfg(all(test, loom))]
 loom::lazy_static! {
-    static ref TABLE: [Bucket; BUCKETS] = [Bucket {
-        holders: std::array::from_fn(|_| Entry::new()),
-        requests: std::array::from_fn(|_| Entry::new()),
-    }];
+    static ref TABLE: Table = Table(std::array::from_fn(|_| Entry::new()));
 }
 
-/// The bucket of a lock, and its tag in the bits of `who`.
+/// The first entry of a lock's bucket, and the lock's tag in the bits of `who`.
 #[inline]
 fn place(identity: u32) -> (usize, u64) {
     // Fibonacci hashing. The factor is odd, so different identities have different hashes.
     let hash = u64::from(identity.wrapping_mul(0x9e37_79b1));
-    ((hash >> TAG_BITS) as usize % BUCKETS, hash << TAG_SHIFT)
+    let bucket = (hash >> TAG_BITS) as usize % BUCKETS;
+    (bucket * IN_BUCKET, hash << TAG_SHIFT)
+}
+
+/// The entries of a bucket: those of holders, and those of requests.
+fn bucket(first: usize) -> (&'static [Entry], &'static [Entry]) {
+    TABLE.0[first..first + IN_BUCKET].split_at(HOLDERS)
 }
 
 fn pair(lower: u32, upper: u32) -> u64 {
@@ -119,29 +116,32 @@ impl Entry {
         self.who.store(0, Release);
     }
 
-    fn is_of(&self, tag: u64) -> bool {
-        self.read(tag).is_some()
+    /// Returns `who` if the entry is one of the lock.
+    #[inline]
+    fn who(&self, tag: u64) -> Option<u64> {
+        // ORDERING: Acquire pairs with the Release of `set`.
+        let who = self.who.load(Acquire);
+        (who >> TAG_SHIFT == tag >> TAG_SHIFT && who as u32 != 0).then_some(who)
     }
 
-    /// Returns `who` and `what`, if the entry is one of the lock.
+    /// Returns `who` and `what` if the entry is one of the lock.
     fn read(&self, tag: u64) -> Option<(u64, u64)> {
-        // ORDERING: Acquire pairs with the Releases of `set`.
-        let who = self.who.load(Acquire);
+        let who = self.who(tag)?;
+        // ORDERING: Acquire pairs with the Release of `set`.
         let what = self.what.load(Acquire);
-        let is_of_lock = who >> TAG_SHIFT == tag >> TAG_SHIFT && who as u32 != 0;
-        (is_of_lock && self.who.load(Relaxed) == who).then_some((who, what))
+        (self.who.load(Relaxed) == who).then_some((who, what))
     }
 }
 
-/// The entry of a guard's permits: the task that it names in the upper half, and in the lower one its number from 1. Its
-/// number is 0 if the holder is not known.
+/// The entry of a guard's permits: the task that it names in the upper half, and in the lower one its number from 1. There
+/// is none if the task is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sync) struct Hold(u64);
 
 impl Hold {
     pub(in crate::sync) const NONE: Self = Self(0);
     /// Of permits that were granted when no entry was free.
-    pub(super) const UNRECORDED: Self = Self(u64::MAX);
+    pub(super) const UNRECORDED: Self = Self(1);
 
     pub(super) fn from_bits(bits: u64) -> Self {
         Self(bits)
@@ -175,10 +175,10 @@ impl Hold {
     /// The entry and its content, if it is still that of this hold.
     #[inline]
     fn entry(self) -> Option<(&'static Entry, u64)> {
-        let number = (self.0 as u32 as usize).checked_sub(1)?;
-        let entry = TABLE.get(number / HOLDERS)?.holders.get(number % HOLDERS)?;
+        let number = (self.0 as u32).wrapping_sub(1) as usize;
+        let entry = &TABLE.0[number % ENTRIES];
         let who = entry.who.load(Relaxed);
-        (who as u32 == self.task()).then_some((entry, who))
+        (who as u32 == self.task() && self.task() != 0).then_some((entry, who))
     }
 
     /// Empties the entry. Returns whether another task has the guard, though it is of a kind that tasks do not send.
@@ -201,7 +201,8 @@ impl Hold {
     /// Called by the holder if it gets a guard that can move to another task.
     pub(super) fn may_move(self) {
         if let Some((entry, who)) = self.entry() {
-            entry.who.store(who | MOVABLE, Relaxed);
+            // ORDERING: Release, as in `Entry::set`, which has written `what`.
+            entry.who.store(who | MOVABLE, Release);
         }
     }
 
@@ -222,25 +223,23 @@ impl Hold {
 /// Records a holder, if an entry is free. With `granted`, the permits were granted and the task had so many polls.
 #[inline]
 pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32>) -> Option<Hold> {
-    let (index, tag) = place(identity);
-    let holders = &TABLE[index].holders;
-    let at = holders.iter().position(Entry::take)?;
-    let mut who = tag | u64::from(task);
-    if let Some(polls) = granted {
-        who |= UNCLAIMED | u64::from(polls & POLLS_MASK) << POLLS_SHIFT;
-    }
-    holders[at].set(who, pair(permits as u32, clock::now()));
-    Some(Hold(pair((index * HOLDERS + at) as u32 + 1, task)))
+    let (first, tag) = place(identity);
+    let at = (first..first + HOLDERS).find(|&at| TABLE.0[at].take())?;
+    let grant = granted.map_or(0, |polls| {
+        UNCLAIMED | u64::from(polls & POLLS_MASK) << POLLS_SHIFT
+    });
+    let what = pair(permits as u32, clock::now());
+    TABLE.0[at].set(tag | grant | u64::from(task), what);
+    Some(Hold(pair(at as u32 + 1, task)))
 }
 
 /// Empties the entries of earlier locks with this identity, whose guards were leaked. A holder that takes an entry meanwhile
 /// may lose it.
 #[cold]
 pub(super) fn forget_all(identity: u32) {
-    let (index, tag) = place(identity);
-    for entry in &TABLE[index].holders {
-        let who = entry.who.load(Relaxed);
-        if entry.is_of(tag) {
+    let (first, tag) = place(identity);
+    for entry in bucket(first).0 {
+        if let Some(who) = entry.who(tag) {
             // ORDERING: Release, as in `Entry::empty`.
             let _ = entry.who.compare_exchange(who, 0, Release, Relaxed);
         }
@@ -248,32 +247,43 @@ pub(super) fn forget_all(identity: u32) {
     forget_request(identity);
 }
 
+fn request_of(first: usize, tag: u64) -> Option<&'static Entry> {
+    let (_, requests) = bucket(first);
+    requests.iter().find(|entry| entry.who(tag).is_some())
+}
+
 /// Sets the first request, under the queue's lock. `lacks` is the number of permits that it still waits for, of `wants`.
 pub(super) fn set_request(identity: u32, task: u32, wants: u32, lacks: usize, all: u32) {
-    let (index, tag) = place(identity);
-    let requests = &TABLE[index].requests;
+    let (first, tag) = place(identity);
     let who = tag | u64::from(task) | (lacks as u64).min(MANY) << LACKS_SHIFT;
     let what = pair(wants, all);
-    let known = requests.iter().find(|entry| entry.is_of(tag));
-    let Some(entry) = known.or_else(|| requests.iter().find(|entry| entry.take())) else {
-        return;
-    };
-    entry.who.store(BUSY, Relaxed);
-    entry.set(who, what);
+    match request_of(first, tag) {
+        // ORDERING: Release, as in `Entry::set`, which has written the same.
+        Some(entry) if entry.what.load(Relaxed) == what => entry.who.store(who, Release),
+        Some(entry) => {
+            entry.who.store(BUSY, Relaxed);
+            entry.set(who, what);
+        }
+        None => {
+            let (_, requests) = bucket(first);
+            if let Some(entry) = requests.iter().find(|entry| entry.take()) {
+                entry.set(who, what);
+            }
+        }
+    }
 }
 
 /// Called under the queue's lock if no request waits, or if it is unknown which ones are blocked.
 pub(super) fn forget_request(identity: u32) {
-    let (index, tag) = place(identity);
-    let mut requests = TABLE[index].requests.iter();
-    if let Some(entry) = requests.find(|entry| entry.is_of(tag)) {
+    let (first, tag) = place(identity);
+    if let Some(entry) = request_of(first, tag) {
         entry.empty();
     }
 }
 
 pub(super) fn read(identity: u32) -> LockFacts {
-    let (index, tag) = place(identity);
-    let bucket = &TABLE[index];
+    let (first, tag) = place(identity);
+    let (holders, requests) = bucket(first);
     let number_of = |who: u64| match who as u32 {
         OUTSIDE => 0,
         number => number,
@@ -288,9 +298,9 @@ pub(super) fn read(identity: u32) -> LockFacts {
         }),
         may_have_moved: who & MOVABLE != 0,
     };
-    let holders = bucket.holders.iter().filter_map(|entry| entry.read(tag));
+    let holders = holders.iter().filter_map(|entry| entry.read(tag));
     let holders: Vec<_> = holders.map(holder).collect();
-    let request = bucket.requests.iter().find_map(|entry| entry.read(tag));
+    let request = requests.iter().find_map(|entry| entry.read(tag));
     let mut others = 0;
     let first = request.map(|(who, what)| {
         let spare = (what >> 32) as u32 - what as u32;
