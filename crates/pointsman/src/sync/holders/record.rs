@@ -167,10 +167,16 @@ impl HolderRecord {
             }
             return false;
         }
+        self.released_of_several(hold)
+    }
+
+    #[inline(never)]
+    fn released_of_several(&self, hold: Hold) -> bool {
         hold.release(current_task())
     }
 
     /// Called under the queue's lock when permits are granted to a waiter, which has not seen it yet.
+    #[inline(never)]
     pub(in crate::sync) fn granted(&self, permits: usize, waker: Option<&Waker>) -> Hold {
         let all = self.all();
         if all == 0 || permits == 0 {
@@ -180,19 +186,19 @@ impl HolderRecord {
             Some((id, polls)) => (number_of(id), polls),
             None => (shared::OUTSIDE, 0),
         };
-        if all == 1 {
-            self.since.store(clock::now(), Relaxed);
-            let granted = UNCLAIMED | u64::from(polls) << POLLS_SHIFT;
-            self.state.store(granted | u64::from(task), Relaxed);
-            self.publish();
-            return Hold::NONE;
+        if all > 1 {
+            self.settle();
+            let hold = shared::take(self.identity(), task, permits, Some(polls));
+            return hold.unwrap_or_else(|| {
+                self.state.fetch_add(1, Relaxed);
+                Hold::UNRECORDED
+            });
         }
-        self.settle();
-        let hold = shared::take(self.identity(), task, permits, Some(polls));
-        hold.unwrap_or_else(|| {
-            self.state.fetch_add(1, Relaxed);
-            Hold::UNRECORDED
-        })
+        self.since.store(clock::now(), Relaxed);
+        let granted = UNCLAIMED | u64::from(polls) << POLLS_SHIFT;
+        self.state.store(granted | u64::from(task), Relaxed);
+        self.publish();
+        Hold::NONE
     }
 
     /// Called under the queue's lock when permits were claimed, or released again, that were granted without an entry.

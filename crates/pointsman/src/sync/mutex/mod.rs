@@ -146,7 +146,7 @@ impl<T: ?Sized> Mutex<T> {
             self.permits.spans.lock(),
             "Mutex::lock",
             "poll",
-            self.acquire()
+            self.permits.acquire_open(1)
         )
         .await;
         self.guard()
@@ -206,7 +206,7 @@ impl<T: ?Sized> Mutex<T> {
             self.permits.spans.lock(),
             "Mutex::lock_owned",
             "poll",
-            self.acquire()
+            self.permits.acquire_open(1)
         )
         .await;
         self.owned_guard()
@@ -263,13 +263,6 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
-    }
-
-    #[inline]
-    async fn acquire(&self) {
-        if self.permits.acquire(1).await.is_err() {
-            unreachable!("the permits of a mutex are never closed");
-        }
     }
 
     #[inline]

@@ -195,7 +195,7 @@ impl<T: ?Sized> RwLock<T> {
             self.permits.spans.lock(),
             "RwLock::read",
             "poll",
-            self.acquire(1)
+            self.permits.acquire_open(1)
         )
         .await;
         self.read_guard(hold)
@@ -252,12 +252,12 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let count = self.max_readers;
+        let count = self.max_readers as usize;
         let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::write",
             "poll",
-            self.acquire(count)
+            self.permits.acquire_open(count)
         )
         .await;
         self.write_guard(hold)
@@ -312,14 +312,6 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
-    }
-
-    #[inline]
-    async fn acquire(&self, count: u32) -> Hold {
-        match self.permits.acquire(count as usize).await {
-            Ok(hold) => hold,
-            Err(_) => unreachable!("the permits of a lock are never closed"),
-        }
     }
 
     #[inline]

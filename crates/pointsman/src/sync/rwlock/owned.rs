@@ -27,7 +27,7 @@ impl<T: ?Sized> RwLock<T> {
             self.permits.spans.lock(),
             "RwLock::read_owned",
             "poll",
-            self.acquire(1)
+            self.permits.acquire_open(1)
         )
         .await;
         self.owned_read_guard(hold)
@@ -68,12 +68,12 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        let count = self.max_readers;
+        let count = self.max_readers as usize;
         let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::write_owned",
             "poll",
-            self.acquire(count)
+            self.permits.acquire_open(count)
         )
         .await;
         self.owned_write_guard(hold)

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
@@ -81,7 +82,8 @@ enum AcquireState {
 pub(in crate::sync) struct Acquire<'a> {
     permits: &'a Permits,
     state: AcquireState,
-    waiter: Waiter,
+    /// Has a waker only while it waits, so there is nothing to drop otherwise but the spans.
+    waiter: ManuallyDrop<Waiter>,
 }
 
 impl<'a> Acquire<'a> {
@@ -90,19 +92,32 @@ impl<'a> Acquire<'a> {
         Self {
             permits,
             state: AcquireState::Unpolled,
-            waiter: Waiter {
+            waiter: ManuallyDrop::new(Waiter {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
                 missing: AtomicUsize::new(0),
                 granted: GrantedHold::new(),
                 count,
                 spans: AcquireSpans::new(&permits.spans, count),
-            },
+            }),
         }
     }
 
+    /// Releases the permits of the request, or ends its wait.
+    #[cold]
+    fn give_up(&mut self) {
+        if self.state == AcquireState::Acquired {
+            return self
+                .permits
+                .release(self.waiter.count, self.waiter.granted.get());
+        }
+        let waiter = NonNull::from(&mut *self.waiter);
+        // SAFETY: `poll` put the node in this queue.
+        unsafe { self.permits.cancel(waiter) };
+    }
+
     /// Acquires the permits, or waits for them. Called with the future pinned.
-    #[inline]
+    #[inline(always)]
     fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<Hold, AcquireError>> {
         let permits = self.permits;
         let hold = if self.state == AcquireState::Unpolled {
@@ -110,7 +125,7 @@ impl<'a> Acquire<'a> {
                 Ok(hold) => hold,
                 Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
                 Err(TryAcquireError::NoPermits) => {
-                    let waiter = NonNull::from(&mut self.waiter);
+                    let waiter = NonNull::from(&mut *self.waiter);
                     // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
                     let enqueued =
                         unsafe { permits.acquire_or_enqueue(waiter, cx.waker().clone()) };
@@ -129,7 +144,7 @@ impl<'a> Acquire<'a> {
             }
             if self.state == AcquireState::Waiting {
                 // SAFETY: the node is a field of a pinned future.
-                let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+                let waiter = unsafe { Pin::new_unchecked(&*self.waiter) };
                 if !waiter.has_all() && permits.register_waker(waiter, cx) {
                     return Poll::Pending;
                 }
@@ -174,17 +189,30 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        match self.state {
-            AcquireState::Unpolled | AcquireState::Done => {}
-            AcquireState::Acquired => {
-                let hold = self.waiter.granted.get();
-                self.permits.release(self.waiter.count, hold);
-            }
-            AcquireState::Waiting => {
-                let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: `poll` put the node in this queue.
-                unsafe { self.permits.cancel(waiter) };
-            }
+        if !matches!(self.state, AcquireState::Unpolled | AcquireState::Done) {
+            self.give_up();
+        }
+        if mem::needs_drop::<AcquireSpans>() {
+            // SAFETY: the spans are dropped once, here, and the node is in no queue any more.
+            unsafe { (&raw mut self.waiter.spans).drop_in_place() };
+        }
+    }
+}
+
+/// Future of [`Permits::acquire_open`].
+#[derive(Debug)]
+pub(in crate::sync) struct AcquireOpen<'a>(pub(super) Acquire<'a>);
+
+impl Future for AcquireOpen<'_> {
+    type Output = Hold;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Hold> {
+        // SAFETY: the field is not moved out.
+        let acquire = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        match ready!(acquire.poll(cx)) {
+            Ok(hold) => Poll::Ready(hold),
+            Err(_) => unreachable!("the permits of a lock are never closed"),
         }
     }
 }

@@ -137,6 +137,11 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
+        assert!(
+            n <= Self::MAX_PERMITS,
+            "cannot add more than MAX_PERMITS permits ({})",
+            Self::MAX_PERMITS
+        );
         self.permits.forget_holders();
         self.permits.release(n, Hold::NONE);
     }

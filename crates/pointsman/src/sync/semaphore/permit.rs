@@ -42,10 +42,11 @@ macro_rules! permit_methods {
                 std::ptr::eq(&*self.semaphore, &*other.semaphore),
                 "merging permits from different semaphore instances"
             );
-            self.permits = self
+            let sum = self
                 .permits
                 .checked_add(std::mem::take(&mut other.permits))
-                .expect("number of permits overflowed");
+                .filter(|&sum| sum <= Semaphore::MAX_PERMITS);
+            self.permits = sum.expect("number of permits overflowed");
             self.hold.forget();
             other.hold.forget();
         }

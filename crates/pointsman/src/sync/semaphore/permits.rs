@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::super::holders::{Hold, HolderRecord};
 use super::super::spans::PermitsSpans;
-use super::acquire::{Acquire, Waiter};
+use super::acquire::{Acquire, AcquireOpen, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
 use crate::loom::lock;
@@ -144,7 +144,14 @@ impl Permits {
         Acquire::new(self, count)
     }
 
-    /// Releases permits, or adds permits that no task has held, with [`Hold::NONE`].
+    /// Like [`acquire`](Self::acquire), for permits that are never closed.
+    #[inline]
+    pub(in crate::sync) fn acquire_open(&self, count: usize) -> AcquireOpen<'_> {
+        AcquireOpen(Acquire::new(self, count))
+    }
+
+    /// Releases permits, or adds permits that no task has held, with [`Hold::NONE`]; at most
+    /// [`MAXIMUM`](Self::MAXIMUM).
     ///
     /// # Panics
     /// If the number of permits would exceed [`MAXIMUM`](Self::MAXIMUM).
@@ -154,11 +161,6 @@ impl Permits {
         if count == 0 {
             return;
         }
-        assert!(
-            count <= Self::MAXIMUM,
-            "cannot add more than MAX_PERMITS permits ({})",
-            Self::MAXIMUM
-        );
         if self.holder.released(count, hold) {
             self.forget_holders();
         }
@@ -166,17 +168,23 @@ impl Permits {
         // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
         if before / PERMIT + count > Self::MAXIMUM {
-            self.word.fetch_sub(count * PERMIT, Relaxed);
-            panic!(
-                "number of added permits ({count}) would overflow MAX_PERMITS ({})",
-                Self::MAXIMUM
-            );
+            self.too_many(count);
         }
         if before & HAS_WAITERS != 0 {
             self.assign_permits();
         } else {
             self.spans.added(count);
         }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn too_many(&self, count: usize) -> ! {
+        self.word.fetch_sub(count * PERMIT, Relaxed);
+        panic!(
+            "number of added permits ({count}) would overflow MAX_PERMITS ({})",
+            Self::MAXIMUM
+        );
     }
 
     /// Assigns the permits of the word to waiters and wakes those that have all.
@@ -252,6 +260,7 @@ impl Permits {
         }
     }
 
+    #[inline(never)]
     fn note_first_of(&self, queue: &List<Waiter>) {
         let Some(first) = queue.first() else {
             return self.holder.no_first();
@@ -285,6 +294,7 @@ impl Permits {
         self.holder.waiter_left();
     }
 
+    #[inline]
     fn grant_ended(&self, granted: Hold) {
         if granted.is_unrecorded() {
             let queue = lock(&self.queue);
@@ -439,7 +449,7 @@ impl Permits {
         }
     }
 
-    /// Takes a waiter out of the queue and releases the permits that it was assigned.
+    /// Takes a waiter out of the queue, drops its waker, and releases the permits that it was assigned.
     ///
     /// # Safety
     /// The waiter is live and was put in this queue.
@@ -465,7 +475,10 @@ impl Permits {
         }
         let granted = fields.granted.get();
         self.grant_ended(granted);
+        // SAFETY: the node is in no queue any more, so no other thread uses its waker.
+        let waker = fields.waker.with_mut(|waker| unsafe { (*waker).take() });
         self.release(fields.count - fields.missing.load(Relaxed), granted);
+        drop(waker);
     }
 }
 
