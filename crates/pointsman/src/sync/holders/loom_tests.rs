@@ -88,7 +88,7 @@ fn a_holder_that_loses_its_entry_leaves_that_of_the_next() {
     loom::model(|| {
         let hold = take(LOCK, 1, 1);
         let thread = thread::spawn(|| {
-            shared::forget_all(LOCK);
+            shared::forget_holders(LOCK);
             take(OTHER, 2, 2)
         });
         hold.release(1);

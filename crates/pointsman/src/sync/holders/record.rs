@@ -124,7 +124,7 @@ impl HolderRecord {
         let moved = u64::from(self.identity()) << 32;
         let set = self.state.compare_exchange(state, moved, Relaxed, Relaxed);
         if set.is_ok() {
-            shared::forget_all(self.identity());
+            shared::forget_holders(self.identity());
         }
     }
 
@@ -216,9 +216,14 @@ impl HolderRecord {
                 hint::spin_loop();
             }
             self.publish();
-        } else if self.kind() != Some(WaitKind::Send) && owners::has(self.identity()) {
-            // An earlier lock at this address had one permit.
-            self.publish();
+        } else if self.kind() != Some(WaitKind::Send) {
+            // What an earlier lock at this address has left.
+            if owners::has(self.identity()) {
+                self.publish();
+            }
+            if !self.is_known() {
+                self.no_first();
+            }
         }
         self.still_waits(waker);
     }

@@ -6,7 +6,7 @@
 //! # Invariants
 //!
 //! - The entry of a holder belongs to its [`Hold`], and that of a request to the thread that has the lock of the queue. Others
-//!   only empty it ([`forget_all`]): the dump knows less then.
+//!   only empty it ([`forget_holders`]): the dump knows less then.
 //! - An entry in use has a task, and the tag of its lock. The tag and the bucket are the identity, so a reader does not take
 //!   the holder of one lock for that of another.
 //! - `what` is written before `who` names the task, or by that task.
@@ -188,7 +188,7 @@ impl Hold {
             return false;
         };
         entry.empty();
-        current != self.task() && who & MOVABLE == 0
+        current != self.task() && self.task() != OUTSIDE && who & MOVABLE == 0
     }
 
     /// Called by the holder of all permits before it releases all but one.
@@ -236,7 +236,7 @@ pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32
 /// Empties the entries of earlier locks with this identity, whose guards were leaked. A holder that takes an entry meanwhile
 /// may lose it.
 #[cold]
-pub(super) fn forget_all(identity: u32) {
+pub(super) fn forget_holders(identity: u32) {
     let (first, tag) = place(identity);
     for entry in bucket(first).0 {
         if let Some(who) = entry.who(tag) {
@@ -244,7 +244,6 @@ pub(super) fn forget_all(identity: u32) {
             let _ = entry.who.compare_exchange(who, 0, Release, Relaxed);
         }
     }
-    forget_request(identity);
 }
 
 fn request_of(first: usize, tag: u64) -> Option<&'static Entry> {

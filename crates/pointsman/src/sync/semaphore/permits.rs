@@ -275,8 +275,8 @@ impl Permits {
         });
     }
 
-    /// Called when permits are added, or removed for good, since more may be added at any time; and when one task has
-    /// acquired permits that another releases.
+    /// Called when permits are added or removed for good, since more may be added at any time, and when a task releases
+    /// permits that another one has acquired.
     #[cold]
     pub(in crate::sync) fn forget_holders(&self) {
         if self.holder.is_known() {
@@ -333,8 +333,9 @@ impl Permits {
         self.word.fetch_or(CLOSED, Release);
         // Stops `release` from assigning permits.
         self.word.fetch_and(!HAS_WAITERS, Relaxed);
+        // No request is blocked any more, also those that are not woken yet.
         if self.holder.has_several() {
-            self.holder.no_first();
+            self.holder.forget();
         }
         loop {
             while batch.has_room() {
