@@ -440,25 +440,6 @@ task #2 (here), waiting, age T ms, 1 poll
     });
 }
 
-#[test]
-fn a_downgraded_or_shared_lock_has_no_holder() {
-    must_end(|| {
-        let dump = dump_of(async {
-            let lock = Arc::new(RwLock::new(()));
-            let of_writer = lock.clone();
-            task::spawn(async move {
-                let reader = of_writer.write().await.downgrade();
-                sleep(HOUR).await;
-                drop(reader);
-            });
-            settle().await;
-            task::spawn(async move { drop(lock.write().await) });
-        });
-        let last = dump.tasks().iter().last().unwrap();
-        assert!(last.waits_for().unwrap().holder().is_none());
-    });
-}
-
 /// The program of Tokio's documentation of `dump`, which awaits it.
 #[test]
 fn tokios_example_compiles() {

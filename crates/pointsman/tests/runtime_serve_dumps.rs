@@ -149,6 +149,8 @@ fn waits_holders_and_problems_are_in_the_answer() {
             assert_eq!(wait["for"], "mutex");
             assert_eq!(wait["holders"][0]["task"], holder);
             assert_eq!(wait["holders"][0]["unclaimed"], false);
+            assert_eq!(wait["holders"][0]["permits"], 1);
+            assert_eq!(wait["other_permits"], 0);
         }
         // The tasks of problems are in an answer that has no room for others, and so is the one that was asked for.
         assert_eq!(tasks(&tool.ask("dump age 0")).len(), 3);

@@ -9,6 +9,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
+use super::holders::Hold;
 use super::semaphore::Permits;
 
 /// A type whose data is guarded by permits.
@@ -22,14 +23,28 @@ impl HasPermits for Permits {
     }
 }
 
-/// One permit, released when this is dropped.
-pub(super) struct OnePermit<P: Deref<Target: HasPermits>>(pub(super) P);
+/// The only permit of a mutex or a cell, released when this is dropped.
+pub(super) struct OnlyPermit<P: Deref<Target: HasPermits>>(pub(super) P);
+
+impl<P: Deref<Target: HasPermits>> Drop for OnlyPermit<P> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.permits().release(1, Hold::NONE);
+        self.0.permits().spans.one_released();
+    }
+}
+
+/// One permit of several, released when this is dropped.
+pub(super) struct OnePermit<P: Deref<Target: HasPermits>> {
+    pub(super) owner: P,
+    pub(super) hold: Hold,
+}
 
 impl<P: Deref<Target: HasPermits>> Drop for OnePermit<P> {
     #[inline]
     fn drop(&mut self) {
-        self.0.permits().release(1);
-        self.0.permits().spans.one_released();
+        self.owner.permits().release(1, self.hold);
+        self.owner.permits().spans.one_released();
     }
 }
 
@@ -37,12 +52,13 @@ impl<P: Deref<Target: HasPermits>> Drop for OnePermit<P> {
 pub(super) struct AllPermits<P: Deref<Target: HasPermits>> {
     pub(super) owner: P,
     pub(super) count: u32,
+    pub(super) hold: Hold,
 }
 
 impl<P: Deref<Target: HasPermits>> Drop for AllPermits<P> {
     #[inline]
     fn drop(&mut self) {
-        self.owner.permits().release(self.count as usize);
+        self.owner.permits().release(self.count as usize, self.hold);
         self.owner.permits().spans.all_released();
     }
 }
@@ -52,12 +68,14 @@ impl<P: Deref<Target: HasPermits>> AllPermits<P> {
     pub(super) fn into_one(self) -> OnePermit<P> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `ManuallyDrop` keeps the destructor from running, so `owner` is moved out exactly once.
-        let one = OnePermit(unsafe { std::ptr::read(&this.owner) });
-        one.0.permits().holder.shared();
-        one.0.permits().release(this.count as usize - 1);
-        one.0.permits().spans.all_released();
-        one.0.permits().spans.one_acquired();
-        one
+        let owner = unsafe { std::ptr::read(&this.owner) };
+        let hold = this.hold;
+        hold.keep_one();
+        let permits = owner.permits();
+        permits.release(this.count as usize - 1, Hold::NONE);
+        permits.spans.all_released();
+        permits.spans.one_acquired();
+        OnePermit { owner, hold }
     }
 }
 

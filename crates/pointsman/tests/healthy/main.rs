@@ -13,6 +13,8 @@ mod long_polls;
 mod moved_guards;
 mod paused_clock;
 mod permits_claimed_later;
+mod permits_of_other_tasks;
+mod readers_and_writers;
 mod select_in_a_loop;
 mod suspended_process;
 mod synchronous_facade;
@@ -60,6 +62,8 @@ programs! {
     moved_guards
     paused_clock
     permits_claimed_later
+    permits_of_other_tasks
+    readers_and_writers
     select_in_a_loop
     suspended_process
     synchronous_facade

@@ -5,6 +5,7 @@
 //!
 //! Cost: a lock per arena and a reference count per task.
 
+mod blocked;
 mod problems;
 #[cfg(all(unix, feature = "net"))]
 pub(super) mod serve;
@@ -95,7 +96,8 @@ pub struct Wait {
     identity: u32,
     is_one_of_several: bool,
     task: Option<Id>,
-    holder: Option<Holder>,
+    holders: Vec<Holder>,
+    other_permits: u32,
 }
 
 /// The kind of resource that a task waits for.
@@ -126,13 +128,14 @@ pub enum Resource {
     OnceCell,
 }
 
-/// The holder of a lock that a task waits for.
+/// A holder of a lock that a task waits for.
 #[derive(Clone, Debug)]
 pub struct Holder {
     /// The low half of the task's id; 0 if a thread outside of tasks holds the lock.
     number: u32,
     /// The id, if the task is in the dump.
     task: Option<Id>,
+    permits: u32,
     since: Duration,
     is_unclaimed: bool,
 }
@@ -329,11 +332,18 @@ impl Wait {
         self.task
     }
 
-    /// Returns the holder of the mutex, of the write lock, or of all permits of the semaphore, or the task that
-    /// initializes the cell.
+    /// Returns the holders of the mutex, of the read-write lock, or of permits of the semaphore, or the task that
+    /// initializes the cell. Up to six are known; see [`other_permits`](Self::other_permits).
     #[must_use]
-    pub fn holder(&self) -> Option<&Holder> {
-        self.holder.as_ref()
+    pub fn holders(&self) -> &[Holder] {
+        &self.holders
+    }
+
+    /// Returns the number of permits of the semaphore, or of readers of the lock, that others than
+    /// [`holders`](Self::holders) hold. 0 if it is unknown, as for a semaphore whose permits were added or forgotten.
+    #[must_use]
+    pub fn other_permits(&self) -> u32 {
+        self.other_permits
     }
 }
 
@@ -343,6 +353,13 @@ impl Holder {
     #[must_use]
     pub fn task(&self) -> Option<Id> {
         self.task
+    }
+
+    /// Returns the number of permits that it holds: 1 for a mutex or a reader, and for a writer the maximum number of
+    /// readers.
+    #[must_use]
+    pub fn permits(&self) -> u32 {
+        self.permits
     }
 
     /// Returns how long the lock has been held, to about 20 ms.

@@ -1,9 +1,13 @@
 //! Finds deadlocks and tasks that nothing can wake, in one reading of all tasks.
 //!
-//! A task that waits only for a lock of another task, or only for the end of another task, has an edge to that task. A
-//! cycle of these edges is a deadlock, or a futurelock if one of the locks was granted to a future that its task does
-//! not poll. A task that may also be waiting for something else of this crate, such as a timeout, has no edge. Futures of other crates note no waits.
+//! A task may be blocked if it waits only for a lock that other tasks hold, or only for the end of another task. It is if
+//! enough of them are; see [`blocked`]. Tasks that block each other are a deadlock, or a futurelock if one of the locks was
+//! granted to a future that its task does not poll. A task that may also be waiting for something else of this crate, such
+//! as a timeout, is not blocked. Futures of other crates note no waits.
+//!
+//! Holders that are not known, or that may have sent their guard to another task, count as not blocked.
 
+use super::blocked::{self, Reason};
 use super::take::Reading;
 use crate::sync::holders;
 use crate::task::activity::WaitKind;
@@ -14,11 +18,14 @@ use crate::task::inspect::{Progress, TaskFacts};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Each of these tasks waits for the next, and the last for the first.
+    /// These tasks wait for each other, so none of them can continue. If each waits for one other, it waits for the next,
+    /// and the last for the first.
     ///
     /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
-    /// been sent to another task. A guard that borrows a lock in a `static` counts as held by the task that acquired
-    /// it.
+    /// been sent to another task. Nor are semaphores whose number of permits has changed, and those that were created by
+    /// [`const_new`](crate::sync::Semaphore::const_new), whose permits are often sent too. Another guard that borrows a
+    /// lock in a `static` counts as held by the task that acquired it, until one guard of a read-write lock or semaphore
+    /// was released by another task.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
     /// other tasks, for the same lock.
@@ -33,25 +40,27 @@ pub enum Problem {
 /// A problem, and the number of polls of each task in it: a poll between two readings makes it a different suspect.
 pub(super) type Suspect = (Problem, Vec<u32>);
 
-struct Edge {
-    to: usize,
-    is_unclaimed: bool,
+/// What may block a task.
+#[derive(Default)]
+struct Block {
+    reason: Option<Reason>,
+    /// The holders that have not claimed what they were granted.
+    unclaimed: Vec<usize>,
 }
 
 pub(super) fn find(reading: &Reading) -> Vec<Suspect> {
     let facts = &reading.facts;
     let mut found = Vec::new();
-    let edges: Vec<_> = facts.iter().map(|task| edge(task, reading)).collect();
-    for cycle in cycles(&edges) {
-        let unclaimed = cycle.iter().find_map(|&at| {
-            let edge = edges[at].as_ref()?;
-            edge.is_unclaimed.then_some(&facts[edge.to])
-        });
-        let members = || cycle.iter().map(|&at| &facts[at]);
+    let blocks = (0..facts.len()).map(|at| block(at, reading).unwrap_or_default());
+    let (reasons, unclaimed): (Vec<_>, Vec<_>) =
+        blocks.map(|block| (block.reason, block.unclaimed)).unzip();
+    for set in blocked::deadlocks(&reasons) {
+        let mut unclaimed = set.iter().flat_map(|&at| &unclaimed[at]);
+        let members = || set.iter().map(|&at| &facts[at]);
         let ids = members().map(|task| task.id).collect();
         let polls = members().map(|task| task.activity.polls).collect();
-        let problem = match unclaimed {
-            Some(task) => Problem::Futurelock(task.id),
+        let problem = match unclaimed.find(|holder| set.contains(holder)) {
+            Some(&holder) => Problem::Futurelock(facts[holder].id),
             None => Problem::Deadlock(ids),
         };
         found.push((problem, polls));
@@ -63,87 +72,61 @@ pub(super) fn find(reading: &Reading) -> Vec<Suspect> {
     found
 }
 
-/// The task that this one waits for.
-fn edge(task: &TaskFacts, reading: &Reading) -> Option<Edge> {
+/// Returns what may block the task at this position.
+fn block(at: usize, reading: &Reading) -> Option<Block> {
+    let task: &TaskFacts = &reading.facts[at];
     let wait = task.activity.wait?;
     if wait.is_one_of_several || task.progress != Progress::Waiting {
         return None;
     }
-    let (number, granted_at) = match wait.kind {
-        WaitKind::Join => (wait.identity, None),
-        kind => {
-            let holder = holders::of(kind, wait.identity);
-            let holder = holder.filter(|holder| !holder.may_have_moved)?;
-            (holder.number, holder.granted_at)
-        }
+    let one_of = |nodes| Reason {
+        weight: 1,
+        nodes,
+        also: None,
     };
-    let to = reading.position(number)?;
-    // The task has not been polled since the grant woke it, so the future may still claim the lock.
-    let polls = reading.facts[to].activity.polls;
-    if granted_at.is_some_and(|granted_at| (granted_at ^ polls) << 2 == 0) {
-        return None;
+    if wait.kind == WaitKind::Join {
+        let joined = reading.position(wait.identity)?;
+        return Some(Block {
+            reason: Some(one_of(vec![(joined, 1)])),
+            unclaimed: Vec::new(),
+        });
     }
-    let is_unclaimed = granted_at.is_some();
-    Some(Edge { to, is_unclaimed })
-}
-
-/// The cycles of a graph in which each node has at most one edge. Each begins with its first node.
-fn cycles(edges: &[Option<Edge>]) -> Vec<Vec<usize>> {
-    let mut found = Vec::new();
-    // The walk that reached the node first, counted from 1.
-    let mut walks = vec![0; edges.len()];
-    for start in 0..edges.len() {
-        let mut at = start;
-        while walks[at] == 0 {
-            walks[at] = start + 1;
-            match &edges[at] {
-                Some(edge) => at = edge.to,
-                None => break,
-            }
+    let lock = holders::of(wait.kind, wait.identity);
+    let (mut nodes, mut unclaimed) = (Vec::new(), Vec::new());
+    for holder in &lock.holders {
+        let Some(position) = reading.position(holder.number) else {
+            continue;
+        };
+        // The grant wakes the task, so its future may still claim the permits.
+        let polls = reading.facts[position].activity.polls;
+        let is_on_its_way = holder
+            .granted
+            .is_some_and(|grant| grant.is_on_its_way(polls));
+        if is_on_its_way && position == at {
+            return None;
         }
-        // The walk has returned to one of its own nodes, which is on a cycle.
-        if walks[at] != start + 1 || edges[at].is_none() {
+        if is_on_its_way || holder.may_have_moved {
             continue;
         }
-        let next = |at: usize| edges[at].as_ref().map_or(at, |edge| edge.to);
-        let mut cycle = vec![at];
-        let mut each = next(at);
-        while each != at {
-            cycle.push(each);
-            each = next(each);
+        if holder.granted.is_some() {
+            unclaimed.push(position);
         }
-        let first = (0..cycle.len()).min_by_key(|&place| cycle[place]);
-        cycle.rotate_left(first.unwrap_or(0));
-        found.push(cycle);
+        nodes.push((position, u64::from(holder.permits)));
     }
-    found
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    fn graph(to: &[Option<usize>]) -> Vec<Vec<usize>> {
-        let edge = |to: &Option<usize>| {
-            to.map(|to| Edge {
-                to,
-                is_unclaimed: false,
-            })
-        };
-        cycles(&to.iter().map(edge).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn each_cycle_is_found_once_and_begins_with_its_first_node() {
-        assert_eq!(graph(&[]), [[0; 0]; 0]);
-        assert_eq!(graph(&[None, Some(0), Some(1)]), [[0; 0]; 0]);
-        assert_eq!(graph(&[Some(0)]), [[0]]);
-        // A tail that leads to a cycle, in either order.
-        assert_eq!(graph(&[Some(1), Some(2), Some(1)]), [[1, 2]]);
-        assert_eq!(graph(&[Some(1), Some(0), Some(1)]), [[0, 1]]);
-        assert_eq!(
-            graph(&[Some(3), Some(2), Some(1), Some(4), Some(0), None]),
-            [vec![0, 3, 4], vec![1, 2]]
-        );
-    }
+    let reason = match lock.first {
+        None if lock.has_one_permit => one_of(nodes),
+        None => return None,
+        Some(first) => {
+            let position = reading.position(first.number)?;
+            Reason {
+                weight: u64::from(first.spare) + 1,
+                nodes,
+                also: (position != at).then_some(position),
+            }
+        }
+    };
+    Some(Block {
+        reason: Some(reason),
+        unclaimed,
+    })
 }

@@ -8,7 +8,7 @@ use super::super::scheduler::Shared;
 use super::super::task::local_set::list;
 use super::problems;
 use super::{Dump, Holder, State, Task, Tasks, Trace, Wait};
-use crate::sync::holders;
+use crate::sync::holders::{self, LockHolder};
 use crate::task::activity::{WaitKind, WaitNote};
 use crate::task::arena::FoundTasks;
 use crate::task::clock;
@@ -59,8 +59,8 @@ fn find_tasks(shared: &Shared) -> FoundTasks {
 }
 
 impl Handle {
-    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for, which task
-    /// holds that lock, and which tasks wait for each other. Polls nothing, and does not stop the workers.
+    /// Takes a snapshot of the runtime's tasks: the origin of each, what it is doing, what it waits for, which tasks
+    /// hold that lock, and which tasks wait for each other. Polls nothing, and does not stop the workers.
     ///
     /// May be called on any thread, also while all workers are stuck.
     ///
@@ -175,17 +175,20 @@ fn wait_of(note: WaitNote, reading: &Reading) -> Wait {
     let joined = (note.kind == WaitKind::Join)
         .then(|| reading.find(note.identity))
         .flatten();
-    let holder = holders::of(note.kind, note.identity).map(|holder| Holder {
+    let lock = holders::of(note.kind, note.identity);
+    let holder = |holder: &LockHolder| Holder {
         number: holder.number,
         task: reading.find(holder.number).map(|facts| facts.id),
+        permits: holder.permits,
         since: clock::since(holder.since),
-        is_unclaimed: holder.granted_at.is_some(),
-    });
+        is_unclaimed: holder.granted.is_some(),
+    };
     Wait {
         kind: note.kind,
         identity: note.identity,
         is_one_of_several: note.is_one_of_several,
         task: joined.map(|facts| facts.id),
-        holder,
+        holders: lock.holders.iter().map(holder).collect(),
+        other_permits: lock.others,
     }
 }

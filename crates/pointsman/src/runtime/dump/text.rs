@@ -17,7 +17,7 @@ pub(super) fn write_dump(dump: &Dump, f: &mut Formatter<'_>) -> fmt::Result {
     writeln!(
         f,
         "{}: {} running, {} queued, {} waiting",
-        counted(dump.tasks.len(), "task"),
+        counted(dump.tasks.len() as u64, "task"),
         count(State::Running),
         count(State::Queued),
         count(State::Waiting)
@@ -80,9 +80,9 @@ fn write_problem(dump: &Dump, problem: &Problem, f: &mut Formatter<'_>) -> fmt::
             f.write_str("1. ")?;
             write_member(dump, *id, f)?;
             let blocked = dump.tasks.iter().filter(|task| {
-                let holder = task.waits_for().and_then(Wait::holder);
-                task.id() != *id
-                    && holder.is_some_and(|holder| holder.task == Some(*id) && holder.is_unclaimed)
+                let holders = task.waits_for().map_or(&[][..], Wait::holders);
+                let is_granted = |holder: &Holder| holder.task == Some(*id) && holder.is_unclaimed;
+                task.id() != *id && holders.iter().any(is_granted)
             });
             for (place, task) in blocked.enumerate() {
                 write!(f, "{}. ", place + 2)?;
@@ -125,7 +125,7 @@ pub(super) fn write_task(task: &Trace, f: &mut Formatter<'_>, indent: &str) -> f
             f,
             ", age {}, {}",
             Length(task.age),
-            counted(task.polls as usize, "poll")
+            counted(u64::from(task.polls), "poll")
         )?;
     }
     if !task.longest_poll.is_zero() {
@@ -169,8 +169,18 @@ fn write_wait(task: &Trace, f: &mut Formatter<'_>, indent: &str) -> fmt::Result 
     if let Some(id) = wait.task {
         write!(f, ", task {id}")?;
     }
-    if let Some(holder) = &wait.holder {
+    for holder in &wait.holders {
+        f.write_str(", ")?;
+        if wait.resource() == Resource::Semaphore {
+            write!(f, "{} ", counted(u64::from(holder.permits), "permit"))?;
+        }
         write_holder(holder, f)?;
+    }
+    let others = u64::from(wait.other_permits);
+    match wait.resource() {
+        _ if others == 0 => {}
+        Resource::RwLock => write!(f, ", held by {}", counted(others, "other reader"))?,
+        _ => write!(f, ", {} held by others", counted(others, "permit"))?,
     }
     if wait.is_one_of_several {
         f.write_str(", among others")?;
@@ -185,13 +195,13 @@ fn write_holder(holder: &Holder, f: &mut Formatter<'_>) -> fmt::Result {
     };
     let age = Length(holder.since);
     match (holder.task, holder.number) {
-        (Some(id), _) => write!(f, ", {verb} task {id} {age} ago"),
-        (None, 0) => write!(f, ", {verb} a thread outside of tasks {age} ago"),
-        (None, _) => write!(f, ", {verb} a task that has ended {age} ago"),
+        (Some(id), _) => write!(f, "{verb} task {id} {age} ago"),
+        (None, 0) => write!(f, "{verb} a thread outside of tasks {age} ago"),
+        (None, _) => write!(f, "{verb} a task that has ended {age} ago"),
     }
 }
 
-fn counted(count: usize, noun: &str) -> String {
+fn counted(count: u64, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),

@@ -2,6 +2,7 @@
 
 use super::error::TrySendError;
 use crate::sync::TryAcquireError;
+use crate::sync::holders::Hold;
 use crate::sync::semaphore::Permits;
 use crate::task::activity::WaitKind;
 
@@ -60,7 +61,7 @@ impl Capacity {
     #[inline]
     pub(super) fn try_reserve(&self, count: usize) -> Result<(), TrySendError<()>> {
         let taken = if count <= self.max {
-            self.permits.try_acquire(count)
+            self.permits.try_acquire(count).map(|_| ())
         } else if self.permits.is_closed() {
             Err(TryAcquireError::Closed)
         } else {
@@ -78,7 +79,7 @@ impl Limit for Capacity {
 
     #[inline]
     fn release(&self, count: usize) {
-        self.permits.release(count);
+        self.permits.release(count, Hold::NONE);
     }
 
     fn close(&self) {

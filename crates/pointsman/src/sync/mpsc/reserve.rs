@@ -58,6 +58,6 @@ impl<T> Future for Reserve<'_, T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().acquire.poll(cx)
+        self.project().acquire.poll(cx).map_ok(|_| ())
     }
 }

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use super::Mutex;
-use crate::sync::guard::{ExclusivePointer, OnePermit, deref_mut_guard, fmt_guard};
+use crate::sync::guard::{ExclusivePointer, OnlyPermit, deref_mut_guard, fmt_guard};
 use crate::sync::semaphore::Permits;
 
 /// A guard of a locked [`Mutex`]. Dropping it unlocks the mutex.
@@ -26,7 +26,7 @@ use crate::sync::semaphore::Permits;
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MutexGuard<'a, T: ?Sized> {
-    pub(super) permit: OnePermit<&'a Mutex<T>>,
+    pub(super) permit: OnlyPermit<&'a Mutex<T>>,
     /// Makes the guard `Send` and `Sync` as a `&mut T` is: a shared guard shares the value.
     pub(super) _value: PhantomData<&'a mut T>,
 }
@@ -108,7 +108,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         // The new guard takes over the permit.
         std::mem::forget(self);
         MappedMutexGuard {
-            permit: OnePermit(permits),
+            permit: OnlyPermit(permits),
             data,
             _value: PhantomData,
         }
@@ -153,7 +153,7 @@ fmt_guard!([T: ?Sized] MutexGuard<'_, T> => T);
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
-    permit: OnePermit<&'a Permits>,
+    permit: OnlyPermit<&'a Permits>,
     data: ExclusivePointer<T>,
     _value: PhantomData<&'a mut T>,
 }

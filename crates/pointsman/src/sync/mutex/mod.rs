@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
-use super::guard::{HasPermits, OnePermit};
+use super::guard::{HasPermits, OnlyPermit};
+use super::holders::Hold;
 use super::semaphore::Permits;
 use crate::park::block_outside;
 use crate::task::activity::WaitKind;
@@ -145,7 +146,7 @@ impl<T: ?Sized> Mutex<T> {
             self.permits.spans.lock(),
             "Mutex::lock",
             "poll",
-            self.acquire()
+            self.permits.acquire_open(1)
         )
         .await;
         self.guard()
@@ -205,7 +206,7 @@ impl<T: ?Sized> Mutex<T> {
             self.permits.spans.lock(),
             "Mutex::lock_owned",
             "poll",
-            self.acquire()
+            self.permits.acquire_open(1)
         )
         .await;
         self.owned_guard()
@@ -226,7 +227,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         match self.permits.try_acquire(1) {
-            Ok(()) => Ok(self.guard()),
+            Ok(_) => Ok(self.guard()),
             Err(_) => Err(TryLockError(())),
         }
     }
@@ -247,7 +248,7 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         match self.permits.try_acquire(1) {
-            Ok(()) => Ok(self.owned_guard()),
+            Ok(_) => Ok(self.owned_guard()),
             Err(_) => Err(TryLockError(())),
         }
     }
@@ -265,16 +266,9 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     #[inline]
-    async fn acquire(&self) {
-        if self.permits.acquire(1).await.is_err() {
-            unreachable!("the permits of a mutex are never closed");
-        }
-    }
-
-    #[inline]
     fn guard(&self) -> MutexGuard<'_, T> {
         let guard = MutexGuard {
-            permit: OnePermit(self),
+            permit: OnlyPermit(self),
             _value: PhantomData,
         };
         self.permits.spans.one_acquired();
@@ -282,9 +276,9 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        self.permits.holder.may_move(1);
+        self.permits.holder.may_move(Hold::NONE);
         let guard = OwnedMutexGuard {
-            permit: OnePermit(self),
+            permit: OnlyPermit(self),
             _value: PhantomData,
         };
         guard.permit.0.permits.spans.one_acquired();

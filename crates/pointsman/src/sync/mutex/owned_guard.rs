@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::Mutex;
-use crate::sync::guard::{ExclusivePointer, OnePermit, deref_mut_guard, fmt_guard};
+use crate::sync::guard::{ExclusivePointer, OnlyPermit, deref_mut_guard, fmt_guard};
 
 /// A guard of a locked [`Mutex`] that keeps the mutex alive. Dropping it unlocks the mutex.
 ///
@@ -25,7 +25,7 @@ use crate::sync::guard::{ExclusivePointer, OnePermit, deref_mut_guard, fmt_guard
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedMutexGuard<T: ?Sized> {
-    pub(super) permit: OnePermit<Arc<Mutex<T>>>,
+    pub(super) permit: OnlyPermit<Arc<Mutex<T>>>,
     /// Makes the guard `Send` and `Sync` as a `Box<T>` is: a shared guard shares the value.
     pub(super) _value: PhantomData<Box<T>>,
 }
@@ -155,7 +155,7 @@ fmt_guard!([T: ?Sized] OwnedMutexGuard<T> => T);
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
-    permit: OnePermit<Arc<Mutex<T>>>,
+    permit: OnlyPermit<Arc<Mutex<T>>>,
     data: ExclusivePointer<U>,
     _value: PhantomData<Box<T>>,
 }

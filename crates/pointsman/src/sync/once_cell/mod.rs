@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 pub use error::SetError;
 
 use super::TryAcquireError;
-use super::guard::OnePermit;
+use super::guard::OnlyPermit;
 use super::semaphore::Permits;
 use crate::loom::cell::UnsafeCell;
 use crate::task::activity::WaitKind;
@@ -185,8 +185,8 @@ impl<T> OnceCell<T> {
     /// ```
     pub fn set(&self, value: T) -> Result<(), SetError<T>> {
         match self.permits.try_acquire(1) {
-            Ok(()) => {
-                self.write(value, OnePermit(&self.permits));
+            Ok(_) => {
+                self.write(value, OnlyPermit(&self.permits));
                 Ok(())
             }
             Err(TryAcquireError::NoPermits) => Err(SetError::InitializingError(value)),
@@ -222,8 +222,8 @@ impl<T> OnceCell<T> {
             return value;
         }
         match self.permits.acquire(1).await {
-            Ok(()) => {
-                let permit = OnePermit(&self.permits);
+            Ok(_) => {
+                let permit = OnlyPermit(&self.permits);
                 self.write(f().await, permit)
             }
             // SAFETY: the permits were found closed, and only `write` closes them, after it wrote the value.
@@ -256,8 +256,8 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.permits.acquire(1).await {
-            Ok(()) => {
-                let permit = OnePermit(&self.permits);
+            Ok(_) => {
+                let permit = OnlyPermit(&self.permits);
                 Ok(self.write(f().await?, permit))
             }
             // SAFETY: the permits were found closed, and only `write` closes them, after it wrote the value.
@@ -300,7 +300,7 @@ impl<T> OnceCell<T> {
     }
 
     /// Writes the value and wakes all waiters.
-    fn write(&self, value: T, permit: OnePermit<&Permits>) -> &T {
+    fn write(&self, value: T, permit: OnlyPermit<&Permits>) -> &T {
         // SAFETY: the caller holds the only permit, so no other thread writes the value, and none reads it
         // before the permits are closed.
         self.value.with_mut(|place| unsafe {

@@ -25,6 +25,7 @@ pub use write_guard::{RwLockMappedWriteGuard, RwLockWriteGuard};
 
 use super::TryLockError;
 use super::guard::{AllPermits, ExclusivePointer, HasPermits, OnePermit, SharedPointer};
+use super::holders::Hold;
 use super::semaphore::Permits;
 use crate::park::block_outside;
 use crate::task::activity::WaitKind;
@@ -190,14 +191,14 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::read",
             "poll",
-            self.acquire(1)
+            self.permits.acquire_open(1)
         )
         .await;
-        self.read_guard()
+        self.read_guard(hold)
     }
 
     /// Like [`read`](Self::read), but blocks the thread.
@@ -232,8 +233,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
-        self.try_acquire(1)?;
-        Ok(self.read_guard())
+        let hold = self.try_acquire(1)?;
+        Ok(self.read_guard(hold))
     }
 
     /// Locks for writing; waits while a reader or writer holds the lock or a task is ahead in the queue.
@@ -251,15 +252,15 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let count = self.max_readers;
-        traced_op!(
+        let count = self.max_readers as usize;
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::write",
             "poll",
-            self.acquire(count)
+            self.permits.acquire_open(count)
         )
         .await;
-        self.write_guard()
+        self.write_guard(hold)
     }
 
     /// Like [`write`](Self::write), but blocks the thread.
@@ -297,8 +298,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
-        self.try_acquire(self.max_readers)?;
-        Ok(self.write_guard())
+        let hold = self.try_acquire(self.max_readers)?;
+        Ok(self.write_guard(hold))
     }
 
     /// Returns the value without locking, as the exclusive borrow rules out other users.
@@ -314,14 +315,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     #[inline]
-    async fn acquire(&self, count: u32) {
-        if self.permits.acquire(count as usize).await.is_err() {
-            unreachable!("the permits of a lock are never closed");
-        }
-    }
-
-    #[inline]
-    fn try_acquire(&self, count: u32) -> Result<(), TryLockError> {
+    fn try_acquire(&self, count: u32) -> Result<Hold, TryLockError> {
         self.permits
             .try_acquire(count as usize)
             .map_err(|_| TryLockError(()))
@@ -344,9 +338,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     #[inline]
-    fn read_guard(&self) -> RwLockReadGuard<'_, T> {
+    fn read_guard(&self, hold: Hold) -> RwLockReadGuard<'_, T> {
         let guard = RwLockReadGuard {
-            permit: OnePermit(&self.permits),
+            permit: OnePermit {
+                owner: &self.permits,
+                hold,
+            },
             data: self.shared(),
             _lock: PhantomData,
         };
@@ -355,11 +352,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     #[inline]
-    fn write_guard(&self) -> RwLockWriteGuard<'_, T> {
+    fn write_guard(&self, hold: Hold) -> RwLockWriteGuard<'_, T> {
         let guard = RwLockWriteGuard {
             permits: AllPermits {
                 owner: &self.permits,
                 count: self.max_readers,
+                hold,
             },
             data: self.exclusive(),
             _lock: PhantomData,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use crate::sync::TryLockError;
 use crate::sync::guard::{AllPermits, OnePermit};
+use crate::sync::holders::Hold;
 
 impl<T: ?Sized> RwLock<T> {
     /// Like [`read`](Self::read). The guard keeps the lock alive.
@@ -22,14 +23,14 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::read_owned",
             "poll",
-            self.acquire(1)
+            self.permits.acquire_open(1)
         )
         .await;
-        self.owned_read_guard()
+        self.owned_read_guard(hold)
     }
 
     /// Like [`try_read`](Self::try_read). The guard keeps the lock alive.
@@ -47,8 +48,8 @@ impl<T: ?Sized> RwLock<T> {
     /// assert!(lock.try_write().is_ok());
     /// ```
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
-        self.try_acquire(1)?;
-        Ok(self.owned_read_guard())
+        let hold = self.try_acquire(1)?;
+        Ok(self.owned_read_guard(hold))
     }
 
     /// Like [`write`](Self::write). The guard keeps the lock alive.
@@ -67,15 +68,15 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        let count = self.max_readers;
-        traced_op!(
+        let count = self.max_readers as usize;
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "RwLock::write_owned",
             "poll",
-            self.acquire(count)
+            self.permits.acquire_open(count)
         )
         .await;
-        self.owned_write_guard()
+        self.owned_write_guard(hold)
     }
 
     /// Like [`try_write`](Self::try_write). The guard keeps the lock alive.
@@ -94,26 +95,28 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*lock.try_read().unwrap(), 2);
     /// ```
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
-        self.try_acquire(self.max_readers)?;
-        Ok(self.owned_write_guard())
+        let hold = self.try_acquire(self.max_readers)?;
+        Ok(self.owned_write_guard(hold))
     }
 
-    fn owned_read_guard(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
+    fn owned_read_guard(self: Arc<Self>, hold: Hold) -> OwnedRwLockReadGuard<T> {
+        self.permits.holder.may_move(hold);
         let guard = OwnedRwLockReadGuard {
             data: self.shared(),
-            permit: OnePermit(self),
+            permit: OnePermit { owner: self, hold },
         };
-        guard.permit.0.permits.spans.one_acquired();
+        guard.permit.owner.permits.spans.one_acquired();
         guard
     }
 
-    fn owned_write_guard(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        self.permits.holder.may_move(self.max_readers as usize);
+    fn owned_write_guard(self: Arc<Self>, hold: Hold) -> OwnedRwLockWriteGuard<T> {
+        self.permits.holder.may_move(hold);
         let guard = OwnedRwLockWriteGuard {
             data: self.exclusive(),
             permits: AllPermits {
                 count: self.max_readers,
                 owner: self,
+                hold,
             },
         };
         guard.permits.owner.permits.spans.all_acquired();

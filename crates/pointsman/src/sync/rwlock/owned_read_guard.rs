@@ -93,7 +93,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     /// # });
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        &this.permit.0
+        &this.permit.owner
     }
 }
 

@@ -7,10 +7,12 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem::{self, ManuallyDrop};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::super::holders::{GrantedHold, Hold};
 use super::super::spans::AcquireSpans;
 use super::error::{AcquireError, TryAcquireError};
 use super::permits::Permits;
@@ -27,6 +29,8 @@ pub(super) struct Waiter {
     pub(super) waker: UnsafeCell<Option<Waker>>,
     /// The number of permits still to be assigned.
     pub(super) missing: AtomicUsize,
+    /// Of the permits from when they are granted until the future returns them.
+    pub(super) granted: GrantedHold,
     /// The number of permits that the request is for.
     pub(super) count: usize,
     pub(super) spans: AcquireSpans,
@@ -78,7 +82,8 @@ enum AcquireState {
 pub(in crate::sync) struct Acquire<'a> {
     permits: &'a Permits,
     state: AcquireState,
-    waiter: Waiter,
+    /// Has a waker only while it waits, so there is nothing to drop otherwise but the spans.
+    waiter: ManuallyDrop<Waiter>,
 }
 
 impl<'a> Acquire<'a> {
@@ -87,29 +92,40 @@ impl<'a> Acquire<'a> {
         Self {
             permits,
             state: AcquireState::Unpolled,
-            waiter: Waiter {
+            waiter: ManuallyDrop::new(Waiter {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
                 missing: AtomicUsize::new(0),
+                granted: GrantedHold::new(),
                 count,
                 spans: AcquireSpans::new(&permits.spans, count),
-            },
+            }),
         }
     }
 
+    /// Releases the permits of the request, or ends its wait.
+    #[cold]
+    fn give_up(&mut self) {
+        if self.state == AcquireState::Acquired {
+            return self
+                .permits
+                .release(self.waiter.count, self.waiter.granted.get());
+        }
+        let waiter = NonNull::from(&mut *self.waiter);
+        // SAFETY: `poll` put the node in this queue.
+        unsafe { self.permits.cancel(waiter) };
+    }
+
     /// Acquires the permits, or waits for them. Called with the future pinned.
-    #[inline]
-    fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
+    #[inline(always)]
+    fn poll_permits(&mut self, cx: &mut Context<'_>) -> Poll<Result<Hold, AcquireError>> {
         let permits = self.permits;
-        if self.state == AcquireState::Unpolled {
-            match permits.try_acquire(self.waiter.count) {
-                Ok(()) => {
-                    self.state = AcquireState::Acquired;
-                    self.waiter.spans.acquired(self.waiter.count);
-                }
+        let hold = if self.state == AcquireState::Unpolled {
+            let hold = match permits.try_acquire(self.waiter.count) {
+                Ok(hold) => hold,
                 Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
                 Err(TryAcquireError::NoPermits) => {
-                    let waiter = NonNull::from(&mut self.waiter);
+                    let waiter = NonNull::from(&mut *self.waiter);
                     // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
                     let enqueued =
                         unsafe { permits.acquire_or_enqueue(waiter, cx.waker().clone()) };
@@ -117,39 +133,43 @@ impl<'a> Acquire<'a> {
                         self.state = AcquireState::Waiting;
                         self.waiter.spans.enqueued();
                     }
-                    ready!(enqueued)?;
-                    self.state = AcquireState::Acquired;
-                    self.waiter.spans.acquired(self.waiter.count);
+                    ready!(enqueued)?
                 }
-            }
+            };
+            self.waiter.spans.acquired(self.waiter.count);
+            hold
         } else {
             if permits.is_closed() {
                 return Poll::Ready(Err(AcquireError(())));
             }
             if self.state == AcquireState::Waiting {
                 // SAFETY: the node is a field of a pinned future.
-                let waiter = unsafe { Pin::new_unchecked(&self.waiter) };
+                let waiter = unsafe { Pin::new_unchecked(&*self.waiter) };
                 if !waiter.has_all() && permits.register_waker(waiter, cx) {
                     return Poll::Pending;
                 }
                 if permits.is_closed() {
                     return Poll::Ready(Err(AcquireError(())));
                 }
-                permits.holder.claimed(self.waiter.count);
-                permits.holder.waiter_left();
-                self.state = AcquireState::Acquired;
+                permits.claim(waiter);
             }
-        }
+            self.waiter.granted.get()
+        };
+        self.state = AcquireState::Acquired;
         // Comes last, so that a task with a spent budget keeps its place in the queue.
-        ready!(poll_proceed(cx)).made_progress();
+        let Poll::Ready(proceed) = poll_proceed(cx) else {
+            self.waiter.granted.set(hold);
+            return Poll::Pending;
+        };
+        proceed.made_progress();
         self.waiter.spans.returns();
         self.state = AcquireState::Done;
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(hold))
     }
 }
 
 impl Future for Acquire<'_> {
-    type Output = Result<(), AcquireError>;
+    type Output = Result<Hold, AcquireError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -169,14 +189,30 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        match self.state {
-            AcquireState::Unpolled | AcquireState::Done => {}
-            AcquireState::Acquired => self.permits.release(self.waiter.count),
-            AcquireState::Waiting => {
-                let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: `poll` put the node in this queue.
-                unsafe { self.permits.cancel(waiter) };
-            }
+        if !matches!(self.state, AcquireState::Unpolled | AcquireState::Done) {
+            self.give_up();
+        }
+        if mem::needs_drop::<AcquireSpans>() {
+            // SAFETY: the spans are dropped once, here, and the node is in no queue any more.
+            unsafe { (&raw mut self.waiter.spans).drop_in_place() };
+        }
+    }
+}
+
+/// Future of [`Permits::acquire_open`].
+#[derive(Debug)]
+pub(in crate::sync) struct AcquireOpen<'a>(pub(super) Acquire<'a>);
+
+impl Future for AcquireOpen<'_> {
+    type Output = Hold;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Hold> {
+        // SAFETY: the field is not moved out.
+        let acquire = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        match ready!(acquire.poll(cx)) {
+            Ok(hold) => Poll::Ready(hold),
+            Err(_) => unreachable!("the permits of a lock are never closed"),
         }
     }
 }

@@ -18,6 +18,7 @@ pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub(super) use permits::Permits;
 
+use super::holders::Hold;
 use crate::park::block_outside;
 use crate::task::activity::WaitKind;
 
@@ -46,7 +47,7 @@ use crate::task::activity::WaitKind;
 /// # });
 /// ```
 pub struct Semaphore {
-    permits: Permits,
+    pub(in crate::sync) permits: Permits,
 }
 
 impl fmt::Debug for Semaphore {
@@ -136,8 +137,13 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
-        self.permits.holder.forget_number();
-        self.permits.release(n);
+        assert!(
+            n <= Self::MAX_PERMITS,
+            "cannot add more than MAX_PERMITS permits ({})",
+            Self::MAX_PERMITS
+        );
+        self.permits.forget_holders();
+        self.permits.release(n, Hold::NONE);
     }
 
     /// Removes up to `n` available permits for good. Returns the number removed.
@@ -149,7 +155,7 @@ impl Semaphore {
     /// assert_eq!(semaphore.forget_permits(2), 1);
     /// ```
     pub fn forget_permits(&self, n: usize) -> usize {
-        self.permits.holder.forget_number();
+        self.permits.forget_holders();
         self.permits.forget(n)
     }
 
@@ -173,7 +179,7 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "Semaphore::acquire",
             "poll",
@@ -181,7 +187,7 @@ impl Semaphore {
             true
         )
         .await?;
-        Ok(self.permit(1))
+        Ok(self.permit(1, hold))
     }
 
     /// Acquires `n` permits at once; waits until they are available.
@@ -205,7 +211,7 @@ impl Semaphore {
     /// ```
     #[inline]
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "Semaphore::acquire_many",
             "poll",
@@ -213,7 +219,7 @@ impl Semaphore {
             true
         )
         .await?;
-        Ok(self.permit(n as usize))
+        Ok(self.permit(n as usize, hold))
     }
 
     /// Acquires a permit if one is available and no task waits.
@@ -229,8 +235,8 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.permits.try_acquire(1)?;
-        Ok(self.permit(1))
+        let hold = self.permits.try_acquire(1)?;
+        Ok(self.permit(1, hold))
     }
 
     /// Acquires `n` permits if they are available and no task waits.
@@ -246,8 +252,8 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.permits.try_acquire(n as usize)?;
-        Ok(self.permit(n as usize))
+        let hold = self.permits.try_acquire(n as usize)?;
+        Ok(self.permit(n as usize, hold))
     }
 
     /// Like [`acquire`](Self::acquire), but blocks the thread.
@@ -317,10 +323,11 @@ impl Semaphore {
     }
 
     #[inline]
-    fn permit(&self, permits: usize) -> SemaphorePermit<'_> {
+    fn permit(&self, permits: usize, hold: Hold) -> SemaphorePermit<'_> {
         SemaphorePermit {
             semaphore: self,
             permits,
+            hold,
         }
     }
 }

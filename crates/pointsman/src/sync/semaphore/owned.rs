@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use crate::park::block_outside;
+use crate::sync::holders::Hold;
 
 impl Semaphore {
     /// Like [`acquire`](Self::acquire). The permit keeps the semaphore alive.
@@ -25,7 +26,7 @@ impl Semaphore {
     /// # });
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "Semaphore::acquire_owned",
             "poll",
@@ -33,7 +34,7 @@ impl Semaphore {
             true
         )
         .await?;
-        Ok(self.owned_permit(1))
+        Ok(self.owned_permit(1, hold))
     }
 
     /// Like [`acquire_many`](Self::acquire_many). The permits keep the semaphore alive.
@@ -59,7 +60,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        traced_op!(
+        let hold = traced_op!(
             self.permits.spans.lock(),
             "Semaphore::acquire_many_owned",
             "poll",
@@ -67,7 +68,7 @@ impl Semaphore {
             true
         )
         .await?;
-        Ok(self.owned_permit(n as usize))
+        Ok(self.owned_permit(n as usize, hold))
     }
 
     /// Like [`try_acquire`](Self::try_acquire). The permit keeps the semaphore alive.
@@ -86,8 +87,8 @@ impl Semaphore {
     /// assert!(semaphore.try_acquire_owned().is_ok());
     /// ```
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.permits.try_acquire(1)?;
-        Ok(self.owned_permit(1))
+        let hold = self.permits.try_acquire(1)?;
+        Ok(self.owned_permit(1, hold))
     }
 
     /// Like [`try_acquire_many`](Self::try_acquire_many). The permits keep the semaphore alive.
@@ -108,8 +109,8 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.permits.try_acquire(n as usize)?;
-        Ok(self.owned_permit(n as usize))
+        let hold = self.permits.try_acquire(n as usize)?;
+        Ok(self.owned_permit(n as usize, hold))
     }
 
     /// Like [`acquire_owned`](Self::acquire_owned), but blocks the thread.
@@ -157,11 +158,12 @@ impl Semaphore {
         block_outside(self.acquire_many_owned(n))
     }
 
-    fn owned_permit(self: Arc<Self>, permits: usize) -> OwnedSemaphorePermit {
-        self.permits.holder.may_move(permits);
+    fn owned_permit(self: Arc<Self>, permits: usize, hold: Hold) -> OwnedSemaphorePermit {
+        self.permits.holder.may_move(hold);
         OwnedSemaphorePermit {
             semaphore: self,
             permits,
+            hold,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Semaphore;
+use crate::sync::holders::Hold;
 
 macro_rules! permit_methods {
     () => {
@@ -19,7 +20,8 @@ macro_rules! permit_methods {
         /// ```
         pub fn forget(mut self) {
             self.permits = 0;
-            self.semaphore.permits.holder.forget_number();
+            self.hold.forget();
+            self.semaphore.permits.forget_holders();
         }
 
         /// Merges the permits of `other` into this one.
@@ -40,10 +42,13 @@ macro_rules! permit_methods {
                 std::ptr::eq(&*self.semaphore, &*other.semaphore),
                 "merging permits from different semaphore instances"
             );
-            self.permits = self
+            let sum = self
                 .permits
                 .checked_add(std::mem::take(&mut other.permits))
-                .expect("number of permits overflowed");
+                .filter(|&sum| sum <= Semaphore::MAX_PERMITS);
+            self.permits = sum.expect("number of permits overflowed");
+            self.hold.forget();
+            other.hold.forget();
         }
 
         /// Splits off `n` permits. `None` if this has fewer.
@@ -58,9 +63,11 @@ macro_rules! permit_methods {
         /// ```
         pub fn split(&mut self, n: usize) -> Option<Self> {
             self.permits = self.permits.checked_sub(n)?;
+            self.hold.forget();
             Some(Self {
                 semaphore: self.semaphore.clone(),
                 permits: n,
+                hold: Hold::NONE,
             })
         }
 
@@ -100,6 +107,7 @@ macro_rules! permit_methods {
 pub struct SemaphorePermit<'a> {
     pub(super) semaphore: &'a Semaphore,
     pub(super) permits: usize,
+    pub(super) hold: Hold,
 }
 
 impl SemaphorePermit<'_> {
@@ -122,7 +130,7 @@ impl SemaphorePermit<'_> {
 impl Drop for SemaphorePermit<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.permits.release(self.permits);
+        self.semaphore.permits.release(self.permits, self.hold);
     }
 }
 
@@ -152,6 +160,7 @@ impl Drop for SemaphorePermit<'_> {
 pub struct OwnedSemaphorePermit {
     pub(super) semaphore: Arc<Semaphore>,
     pub(super) permits: usize,
+    pub(super) hold: Hold,
 }
 
 impl OwnedSemaphorePermit {
@@ -175,6 +184,6 @@ impl OwnedSemaphorePermit {
 impl Drop for OwnedSemaphorePermit {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.permits.release(self.permits);
+        self.semaphore.permits.release(self.permits, self.hold);
     }
 }

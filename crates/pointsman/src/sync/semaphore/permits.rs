@@ -19,9 +19,9 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use super::super::holders::HolderRecord;
+use super::super::holders::{Hold, HolderRecord};
 use super::super::spans::PermitsSpans;
-use super::acquire::{Acquire, Waiter};
+use super::acquire::{Acquire, AcquireOpen, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
 use crate::loom::lock;
@@ -56,10 +56,15 @@ impl Permits {
                 count <= Self::MAXIMUM,
                 "a semaphore may not have more than MAX_PERMITS permits"
             );
+            // Permits of a semaphore in a constant often go to other tasks, as they can outlive each task.
+            let known = match kind {
+                WaitKind::Semaphore => 0,
+                _ => count,
+            };
             Self {
                 word: AtomicUsize::new(count * PERMIT),
                 queue: Mutex::new(List::new()),
-                holder: HolderRecord::new(kind, count),
+                holder: HolderRecord::new(kind, known),
                 spans: PermitsSpans::none(kind),
             }
         }
@@ -76,10 +81,11 @@ impl Permits {
         }
     }
 
-    /// Creates permits with spans, which constants cannot have.
+    /// Creates permits that are not in a constant, and so may have spans.
     #[track_caller]
     pub(in crate::sync) fn with_spans(count: usize, kind: WaitKind) -> Self {
         Self {
+            holder: HolderRecord::new(kind, count),
             spans: PermitsSpans::new(count, kind),
             ..Self::new(count, kind)
         }
@@ -105,7 +111,7 @@ impl Permits {
 
     #[inline]
     #[track_caller]
-    pub(in crate::sync) fn try_acquire(&self, count: usize) -> Result<(), TryAcquireError> {
+    pub(in crate::sync) fn try_acquire(&self, count: usize) -> Result<Hold, TryAcquireError> {
         check_count(count);
         // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
         let mut word = self.word.load(AcquireOrder);
@@ -125,10 +131,7 @@ impl Permits {
                 AcquireOrder,
                 AcquireOrder,
             ) {
-                Ok(_) => {
-                    self.holder.acquired(count);
-                    return Ok(());
-                }
+                Ok(_) => return Ok(self.holder.acquired(count)),
                 Err(now) => word = now,
             }
         }
@@ -141,35 +144,47 @@ impl Permits {
         Acquire::new(self, count)
     }
 
+    /// Like [`acquire`](Self::acquire), for permits that are never closed.
+    #[inline]
+    pub(in crate::sync) fn acquire_open(&self, count: usize) -> AcquireOpen<'_> {
+        AcquireOpen(Acquire::new(self, count))
+    }
+
+    /// Releases permits, or adds permits that no task has held, with [`Hold::NONE`]; at most
+    /// [`MAXIMUM`](Self::MAXIMUM).
+    ///
     /// # Panics
     /// If the number of permits would exceed [`MAXIMUM`](Self::MAXIMUM).
     #[inline]
     #[track_caller]
-    pub(in crate::sync) fn release(&self, count: usize) {
+    pub(in crate::sync) fn release(&self, count: usize, hold: Hold) {
         if count == 0 {
             return;
         }
-        assert!(
-            count <= Self::MAXIMUM,
-            "cannot add more than MAX_PERMITS permits ({})",
-            Self::MAXIMUM
-        );
-        self.holder.released(count);
+        if self.holder.released(count, hold) {
+            self.forget_holders();
+        }
         // ORDERING: Release pairs with the Acquire of `try_acquire`, `acquire_or_enqueue`, `forget` and
         // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
         if before / PERMIT + count > Self::MAXIMUM {
-            self.word.fetch_sub(count * PERMIT, Relaxed);
-            panic!(
-                "number of added permits ({count}) would overflow MAX_PERMITS ({})",
-                Self::MAXIMUM
-            );
+            self.too_many(count);
         }
         if before & HAS_WAITERS != 0 {
             self.assign_permits();
         } else {
             self.spans.added(count);
         }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn too_many(&self, count: usize) -> ! {
+        self.word.fetch_sub(count * PERMIT, Relaxed);
+        panic!(
+            "number of added permits ({count}) would overflow MAX_PERMITS ({})",
+            Self::MAXIMUM
+        );
     }
 
     /// Assigns the permits of the word to waiters and wakes those that have all.
@@ -210,6 +225,7 @@ impl Permits {
             self.word.fetch_sub(given * PERMIT, AcquireOrder);
             waiter.missing.store(missing - given, Relaxed);
             waiter.spans.assigned(given);
+            self.note_first(queue);
             return false;
         }
         queue.pop_front();
@@ -219,7 +235,9 @@ impl Permits {
         let word = self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
         // SAFETY: the queue's lock is held, which guards the waker.
         let waker = waiter.waker.with_mut(|waker| unsafe { (*waker).take() });
-        self.holder.granted(waiter.count, waker.as_ref());
+        let granted = self.holder.granted(waiter.count, waker.as_ref());
+        waiter.granted.set(granted);
+        self.note_first(queue);
         if let Some(waker) = waker {
             batch.push(waker);
         }
@@ -232,6 +250,57 @@ impl Permits {
             self.spans.added(word / PERMIT - given);
         }
         true
+    }
+
+    /// Records which request is the first. Called under the queue's lock.
+    #[inline]
+    fn note_first(&self, queue: &List<Waiter>) {
+        if self.holder.has_several() {
+            self.note_first_of(queue);
+        }
+    }
+
+    #[inline(never)]
+    fn note_first_of(&self, queue: &List<Waiter>) {
+        let Some(first) = queue.first() else {
+            return self.holder.no_first();
+        };
+        // SAFETY: a node leaves the queue under this lock before it is dropped, so it is live.
+        let first = unsafe { first.as_ref() };
+        let lacks = first.missing.load(Relaxed);
+        first.waker.with(|waker| {
+            // SAFETY: the queue's lock is held, which guards the waker.
+            let waker = unsafe { (*waker).as_ref() };
+            self.holder.first_is(waker, first.count, lacks);
+        });
+    }
+
+    /// Called when permits are added or removed for good, since more may be added at any time, and when a task releases
+    /// permits that another one has acquired.
+    #[cold]
+    pub(in crate::sync) fn forget_holders(&self) {
+        if self.holder.is_known() {
+            let _queue = lock(&self.queue);
+            self.holder.forget();
+        }
+    }
+
+    /// Called by a request that was woken with its permits.
+    pub(super) fn claim(&self, waiter: Pin<&Waiter>) {
+        let granted = waiter.granted.get();
+        let hold = self.holder.claimed(granted, waiter.count);
+        waiter.granted.set(hold);
+        self.grant_ended(granted);
+        self.holder.waiter_left();
+    }
+
+    #[inline]
+    fn grant_ended(&self, granted: Hold) {
+        if granted.is_unrecorded() {
+            let queue = lock(&self.queue);
+            self.holder.unrecorded_ended();
+            self.note_first(&queue);
+        }
     }
 
     /// Removes up to `count` available permits, or none if a request waits. Returns the number removed.
@@ -264,6 +333,10 @@ impl Permits {
         self.word.fetch_or(CLOSED, Release);
         // Stops `release` from assigning permits.
         self.word.fetch_and(!HAS_WAITERS, Relaxed);
+        // No request is blocked any more, also those that are not woken yet.
+        if self.holder.has_several() {
+            self.holder.forget();
+        }
         loop {
             while batch.has_room() {
                 let Some(waiter) = queue.pop_front() else {
@@ -295,7 +368,7 @@ impl Permits {
         &self,
         waiter: NonNull<Waiter>,
         waker: Waker,
-    ) -> Poll<Result<(), AcquireError>> {
+    ) -> Poll<Result<Hold, AcquireError>> {
         // SAFETY: the caller passes a live node. Its fields are atomics and cells, so a shared reference is
         // sound.
         let fields = unsafe { waiter.as_ref() };
@@ -322,10 +395,7 @@ impl Permits {
                 .word
                 .compare_exchange_weak(word, next, AcquireOrder, AcquireOrder)
             {
-                Ok(_) if missing == 0 => {
-                    self.holder.acquired(count);
-                    return Poll::Ready(Ok(()));
-                }
+                Ok(_) if missing == 0 => return Poll::Ready(Ok(self.holder.acquired(count))),
                 Ok(_) => {
                     fields.missing.store(missing, Relaxed);
                     fields.spans.set_taken(count - missing);
@@ -341,6 +411,9 @@ impl Permits {
             .with_mut(|place| unsafe { (*place).replace(waker) });
         // SAFETY: the caller keeps the node pinned and calls `cancel` before it drops it.
         unsafe { queue.push_back(waiter) };
+        if queue.first() == Some(waiter) {
+            self.note_first(&queue);
+        }
         drop(queue);
         drop(old);
         Poll::Pending
@@ -364,6 +437,9 @@ impl Permits {
                 }
                 clone.take().map(|waker| (*place).replace(waker))
             });
+            if matches!(old, Some(Some(_))) && queue.first() == Some(NonNull::from(&*waiter)) {
+                self.note_first(&queue);
+            }
             drop(queue);
             if old.is_some() {
                 self.holder.still_waits(cx.waker());
@@ -374,7 +450,7 @@ impl Permits {
         }
     }
 
-    /// Takes a waiter out of the queue and releases the permits that it was assigned.
+    /// Takes a waiter out of the queue, drops its waker, and releases the permits that it was assigned.
     ///
     /// # Safety
     /// The waiter is live and was put in this queue.
@@ -386,16 +462,24 @@ impl Permits {
         if !fields.has_all() {
             let mut queue = lock(&self.queue);
             // SAFETY: the node was put in this queue, so it is in this one or, after `close`, in none.
-            if unsafe { queue.remove(waiter) } && queue.is_empty() {
-                // No change if the semaphore is closed, as the flag is clear then.
-                let word = self.word.fetch_and(!HAS_WAITERS, Relaxed);
-                drop(queue);
-                if word & HAS_WAITERS != 0 {
-                    self.spans.added(word / PERMIT);
+            if unsafe { queue.remove(waiter) } {
+                self.note_first(&queue);
+                if queue.is_empty() {
+                    // No change if the semaphore is closed, as the flag is clear then.
+                    let word = self.word.fetch_and(!HAS_WAITERS, Relaxed);
+                    drop(queue);
+                    if word & HAS_WAITERS != 0 {
+                        self.spans.added(word / PERMIT);
+                    }
                 }
             }
         }
-        self.release(fields.count - fields.missing.load(Relaxed));
+        let granted = fields.granted.get();
+        self.grant_ended(granted);
+        // SAFETY: the node is in no queue any more, so no other thread uses its waker.
+        let waker = fields.waker.with_mut(|waker| unsafe { (*waker).take() });
+        self.release(fields.count - fields.missing.load(Relaxed), granted);
+        drop(waker);
     }
 }
 

@@ -208,10 +208,10 @@ fn parts(problem: &Problem) -> (&'static str, &[Id]) {
 
 fn mentioned_by(task: &Task) -> impl Iterator<Item = Id> {
     let wait = task.waits_for();
-    let holder = wait.and_then(Wait::holder).and_then(Holder::task);
-    [task.spawner(), wait.and_then(Wait::task), holder]
-        .into_iter()
-        .flatten()
+    let holders = wait.map_or(&[][..], Wait::holders);
+    let one = [task.spawner(), wait.and_then(Wait::task)];
+    let holders = holders.iter().filter_map(Holder::task);
+    one.into_iter().flatten().chain(holders)
 }
 
 fn name_of(state: State) -> &'static str {
@@ -247,16 +247,18 @@ fn write_wait(json: &mut Json, wait: &Wait) {
     json.key("identity").plain(wait.identity());
     json.key("one_of_several").plain(wait.is_one_of_several());
     json.key("task").number(wait.task().map(Id::as_number));
-    json.key("holders").array(wait.holder(), |json, holder| {
+    json.key("holders").array(wait.holders(), |json, holder| {
         json.object(|json| {
             let task = holder.task();
             json.key("task").number(task.map(Id::as_number));
             json.key("thread")
                 .plain(task.is_none() && holder.number == 0);
+            json.key("permits").plain(holder.permits());
             time(json, "since_us", holder.age());
             json.key("unclaimed").plain(holder.is_unclaimed());
         });
     });
+    json.key("other_permits").plain(wait.other_permits());
 }
 
 fn resource(wait: &Wait) -> &'static str {
