@@ -445,23 +445,23 @@ fn a_tool_that_does_not_read_delays_no_other() {
     must_end(|| {
         let (runtime, _folder, path) = served();
         // An answer that does not fit into the socket's buffer.
-        for _ in 0..5_000 {
+        for _ in 0..1_500 {
             runtime.spawn(std::future::pending::<()>());
         }
         let mut silent: Vec<_> = (0..3).map(|_| Tool::connect(&path)).collect();
         for tool in &mut silent {
             // Requests of which the second is not even read before the first answer is.
-            tool.send("dump age 5000\n".repeat(100));
+            tool.send("dump age 1500\n".repeat(100));
         }
         let mut tool = Tool::connect(&path);
         for _ in 0..3 {
-            let answer = tool.ask("dump age 5000");
-            assert_eq!(answer["counts"]["tasks"], 5_000);
-            assert_eq!(tasks(&answer).len(), 5_000);
+            // A short answer, because the silent ones are disconnected after 10 s.
+            let answer = tool.ask("dump age 1");
+            assert_eq!(answer["counts"]["tasks"], 1_500);
         }
         // A slow one gets what it asked for, if late.
         for _ in 0..2 {
-            assert_eq!(tasks(&silent[0].receive().unwrap()).len(), 5_000);
+            assert_eq!(tasks(&silent[0].receive().unwrap()).len(), 1_500);
         }
     });
 }
