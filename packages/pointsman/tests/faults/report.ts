@@ -23,7 +23,7 @@ make faults PART=limiter # one part
 make faults FAULT=g2     # one row; prints the result and does not change this page
 \`\`\`
 
-The parts are \`mutex\`, \`host\`, \`rwlock\`, \`semaphore\`, \`leader\`, \`million\` and \`limiter\`. A part without a section below has no figures yet. The tests run all rows of \`mutex\`, \`host\` and \`limiter\` in a short form, and of the other locks the row that kills and stops every process, and the row of a leader that closes.
+The parts are \`mutex\`, \`host\`, \`rwlock\`, \`semaphore\`, \`leader\`, \`million\` and \`limiter\`. The tests run all rows of \`mutex\`, \`host\` and \`limiter\` in a short form, and of the other locks the row that kills and stops every process, and the row of a leader that closes.
 
 ## How locks are judged
 
