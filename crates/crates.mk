@@ -167,9 +167,9 @@ observers: ## run tokio-metrics, dial9 and console-subscriber on both, with and 
 soak-io: ## run I/O faults on Tokio and on the crate; minutes (FAULT=signals)
 	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)
 
-benches: ## run Tokio's benches on both (TOKIO=a checkout BENCH=sync_mpsc MINUTES=10)
+benches: ## run Tokio's benches on both (TOKIO=a checkout BENCH=sync_mpsc MINUTES=10 DIAGNOSTICS=1)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
-	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(MINUTES),--minutes "$(MINUTES)") $(BENCH)
+	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(MINUTES),--minutes "$(MINUTES)") $(if $(DIAGNOSTICS),--diagnostics) $(BENCH)
 
 policy: ## simulate the wake-up policy on 2 to 128 cores, beside Tokio's (CORES=64)
 	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \

@@ -45,18 +45,20 @@ pub struct Build<'a> {
     pub flags: Option<&'a str>,
 }
 
-/// Compiles files of the package in `folder`; files that fail do not affect the others.
+/// Compiles files of the package in `folder`, with further options of cargo; files that fail do not affect the others.
 pub fn all(
     folder: &Path,
     runtime: Runtime,
     kind: Kind,
     flags: Option<&str>,
+    options: &[&str],
     files: impl Iterator<Item = impl AsRef<str>> + Clone,
 ) -> Result<Vec<Compiled>> {
     let (kind, mut arguments) = match kind {
         Kind::Test => ("test", vec![]),
         Kind::Bench => ("bench", vec!["--release".to_owned()]),
     };
+    arguments.extend(options.iter().map(|&option| option.to_owned()));
     for file in files.clone() {
         arguments.extend([format!("--{kind}"), file.as_ref().to_owned()]);
     }

@@ -78,6 +78,7 @@ fn conform() -> Result<bool> {
         Runtime::Pointsman,
         Kind::Test,
         flags,
+        &[],
         suite.files.iter().map(|file| &file.name),
     )?;
     let mut report = Report::new(&suite.version);

@@ -1,14 +1,14 @@
 //! Runs Tokio's own benches, unchanged, on Tokio and on pointsman in turn, and compares wall time and processor time.
 //!
 //! ```text
-//! cargo run --release --bin benches -- [--tokio FOLDER] [--minutes N] [--milliseconds N] [FILTER]...
+//! cargo run --release --bin benches -- [--tokio FOLDER] [--diagnostics] [--minutes N] [--milliseconds N] [FILTER]...
 //! ```
 //!
 //! `FOLDER` is a checkout of Tokio: the package that cargo downloads has no benches. Tokio itself is the version that
-//! `Cargo.lock` pins. A `FILTER` is a part of the name of a file or row. In each round both run a row for one turn, each in
-//! its own process, and a ratio is taken within a round. The rounds go over all rows, again and again, so that a
-//! disturbance of the machine meets few rounds of a row. They leave out rows whose intervals are narrow enough, and end
-//! when all are or the time is up.
+//! `Cargo.lock` pins. With `--diagnostics`, pointsman without its diagnostics takes the place of Tokio. A `FILTER` is a
+//! part of the name of a file or row. In each round both run a row for one turn, each in its own process, and a ratio is
+//! taken within a round. The rounds go over all rows, again and again, so that a disturbance of the machine meets few
+//! rounds of a row. They leave out rows whose intervals are narrow enough, and end when all are or the time is up.
 
 mod measure;
 mod sources;
@@ -21,10 +21,12 @@ use std::time::{Duration, Instant};
 use conformance::{Result, Workspace, clear, progress};
 
 use measure::{Round, Row};
+use sources::Peer;
 use table::{MIN_ROUNDS, Ratios, Table};
 
 struct Arguments {
     tokio: Option<PathBuf>,
+    peer: Peer,
     limit: Duration,
     turn: Duration,
     filters: Vec<String>,
@@ -34,6 +36,7 @@ impl Arguments {
     fn read() -> Result<Self> {
         let mut read = Self {
             tokio: None,
+            peer: Peer::Tokio,
             limit: Duration::from_secs(600),
             turn: Duration::from_millis(100),
             filters: Vec::new(),
@@ -50,11 +53,12 @@ impl Arguments {
             match argument.as_str() {
                 "--minutes" => read.limit = Duration::from_secs(60 * u64::from(number()?)),
                 "--milliseconds" => read.turn = Duration::from_millis(number()?.into()),
+                "--diagnostics" => read.peer = Peer::WithoutDiagnostics,
                 "--tokio" => read.tokio = given.next().map(PathBuf::from),
                 option if option.starts_with('-') => {
                     return Err(format!(
-                        "there is no option {option}: expected --tokio FOLDER, --minutes N, \
-                         --milliseconds N or a part of a name"
+                        "there is no option {option}: expected --tokio FOLDER, --diagnostics, \
+                         --minutes N, --milliseconds N or a part of a name"
                     )
                     .into());
                 }
@@ -71,11 +75,12 @@ fn compare() -> Result<()> {
     let workspace = Workspace::read(home)?;
     let tokio = workspace.package("tokio")?;
     let benches = sources::find(&tokio, arguments.tokio.as_deref())?;
-    println!(
-        "Tokio {} and pointsman: building the benches.",
-        tokio.version
-    );
-    let files = sources::compile(home, &workspace.target, &benches)?;
+    let peer = match arguments.peer {
+        Peer::Tokio => format!("Tokio {}", tokio.version),
+        Peer::WithoutDiagnostics => "pointsman without diagnostics".to_owned(),
+    };
+    println!("{peer} and pointsman: building the benches.");
+    let files = sources::compile(home, &workspace.target, &benches, arguments.peer)?;
     let rows = measure::rows(&files, &arguments.filters)?;
     if rows.is_empty() {
         return Err(format!("no row has {} in its name", arguments.filters.join(" or ")).into());
@@ -87,7 +92,10 @@ fn compare() -> Result<()> {
         arguments.limit.as_secs() / 60,
     );
     let measured = measure_all(&rows, &arguments)?;
-    let mut table = Table::new(&tokio.version);
+    let mut table = match arguments.peer {
+        Peer::Tokio => Table::new(peer, ["Tokio", "pointsman"]),
+        Peer::WithoutDiagnostics => Table::new(peer, ["without", "with"]),
+    };
     for (row, rounds) in rows.iter().zip(&measured) {
         table.row(row.file, &row.name, rounds);
     }

@@ -9,7 +9,14 @@ use conformance::{Package, Result, Runtime, files, package, place};
 /// Files that bench features which pointsman lacks.
 const NOT_HERE: [&str; 3] = ["copy", "fs", "signal"];
 
-/// A file of benches, as a program on Tokio and as one on pointsman.
+/// What pointsman is compared with.
+#[derive(Clone, Copy)]
+pub(crate) enum Peer {
+    Tokio,
+    WithoutDiagnostics,
+}
+
+/// A file of benches, as a program on the peer and as one on pointsman.
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) theirs: PathBuf,
@@ -39,14 +46,14 @@ pub(crate) fn find(tokio: &Package, given: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// Compiles all files that bench features which pointsman has, twice.
-pub(crate) fn compile(home: &Path, target: &Path, benches: &Path) -> Result<Vec<File>> {
+pub(crate) fn compile(home: &Path, target: &Path, benches: &Path, peer: Peer) -> Result<Vec<File>> {
     let mut found = files(benches)?;
     found.retain(|(name, _)| !NOT_HERE.contains(&name.as_str()));
     let targets: String = found
         .iter()
         .map(|(name, _)| format!("\n[[bench]]\nname = \"{name}\"\nharness = false\n"))
         .collect();
-    let build = |folder: &str, runtime: Runtime| -> Result<Vec<Compiled>> {
+    let build = |folder: &str, runtime: Runtime, options: &[&str]| -> Result<Vec<Compiled>> {
         let folder = target.join(folder);
         for (name, path) in &found {
             let file = folder.join("benches").join(name).with_extension("rs");
@@ -54,10 +61,17 @@ pub(crate) fn compile(home: &Path, target: &Path, benches: &Path) -> Result<Vec<
         }
         package(home, "benches", &folder, runtime, &targets)?;
         let names = found.iter().map(|(name, _)| name);
-        compile::all(&folder, runtime, Kind::Bench, None, names)
+        compile::all(&folder, runtime, Kind::Bench, None, options, names)
     };
-    let theirs = build("benches-tokio", Runtime::Tokio)?;
-    let ours = build("benches-pointsman", Runtime::Pointsman)?;
+    let theirs = match peer {
+        Peer::Tokio => build("benches-tokio", Runtime::Tokio, &[])?,
+        Peer::WithoutDiagnostics => build(
+            "benches-without-diagnostics",
+            Runtime::Pointsman,
+            &["--no-default-features"],
+        )?,
+    };
+    let ours = build("benches-pointsman", Runtime::Pointsman, &[])?;
     let mut compiled = Vec::new();
     for ((name, _), programs) in found.into_iter().zip(theirs.into_iter().zip(ours)) {
         match programs {

@@ -16,7 +16,7 @@ struct Line {
 }
 
 pub(crate) struct Table {
-    version: String,
+    peer: String,
     lines: Vec<Line>,
 }
 
@@ -52,8 +52,8 @@ fn time(nanoseconds: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The medians of one time over the rounds: Tokio's, ours and the ratio, with the interval of the ratio. The ratio is
-/// Tokio's time divided by pointsman's, above 1 if pointsman is faster.
+/// The medians of one time over the rounds: the peer's, ours and the ratio, with the interval of the ratio. The ratio is
+/// the peer's time divided by ours, above 1 if we are faster.
 struct Compared {
     theirs: f64,
     ours: f64,
@@ -134,9 +134,9 @@ impl Compared {
 }
 
 impl Table {
-    pub(crate) fn new(version: &str) -> Self {
+    pub(crate) fn new(peer: String, [theirs, ours]: [&str; 2]) -> Self {
         println!(
-            "Ratios: Tokio's time over that of pointsman, above 1 where pointsman is faster.\n"
+            "Ratios: the time of {peer} over that of pointsman, above 1 where pointsman is faster.\n"
         );
         println!(
             "{:<52}{:>45}{:>45}",
@@ -144,10 +144,10 @@ impl Table {
         );
         println!(
             "{:<52}{:>10}{:>10}{:>25}{:>10}{:>10}{:>25}",
-            "", "Tokio", "pointsman", "ratio", "Tokio", "pointsman", "ratio"
+            "", theirs, ours, "ratio", theirs, ours, "ratio"
         );
         Self {
-            version: version.to_owned(),
+            peer,
             lines: Vec::new(),
         }
     }
@@ -225,11 +225,11 @@ impl Table {
             ),
         }
         println!(
-            "{} rows: pointsman is {:.2} times as fast as Tokio {} in wall time, {:.2} times in \
+            "{} rows: pointsman is {:.2} times as fast as {} in wall time, {:.2} times in \
              processor time (geometric means); {} behind",
             self.lines.len(),
             mean(&self.lines, wall),
-            self.version,
+            self.peer,
             mean(&self.lines, processor),
             match behind.len() {
                 0 => "no row is".to_owned(),
