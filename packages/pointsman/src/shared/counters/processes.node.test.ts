@@ -1,9 +1,12 @@
 /** Several processes of a server admit together as many requests as one, also if one of them dies. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { currentServer } from '../../../tests/host/processes.js';
 import { useServer } from '../../../tests/redis/scene.js';
+import { folderNameOf } from '../../host/names.js';
 
 const scene = useServer();
 const script = fileURLToPath(new URL('../../../tests/rate-limited/server.mjs', import.meta.url));
@@ -25,9 +28,18 @@ describe.each(['express', 'fastify'])('%s', (framework) => {
     const getAll = (count: number, key: string) =>
       Promise.all(Array.from({ length: count }, (_, i) => processes[i % 2]?.get(key)));
 
+    const epoch = () =>
+      kind === 'host'
+        ? currentServer(join(scene.directory, folderNameOf(namespace))).epoch
+        : undefined;
+    await getAll(2, 'connects');
+    const before = epoch();
     const statuses = await getAll(80, 'a');
-    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(30);
+    const served = statuses.filter((status) => status === 200);
+    expect(served.length).toBeLessThanOrEqual(50);
+    // If a slow process that served the other was succeeded, requests were sent again and may have counted twice.
+    if (epoch() === before) expect(served).toHaveLength(50);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(80 - served.length);
 
     expect(await getAll(30, 'b')).toEqual(Array(30).fill(200));
     const [{ child }, { get }] = processes;
