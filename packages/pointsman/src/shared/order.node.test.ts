@@ -46,6 +46,8 @@ describe.each(storeWays)('$handler, $mode', (way) => {
     const long = { ...way, ttl: 60_000 };
     const [a, b] = [await scene.process(long), await scene.process(long)];
     const busy = await scene.process({ ...long, mode: 'strict' });
+    // A request that is made while the process connects may be sent again.
+    await b.run('begins its session', () => {});
     await a.lock('b');
     const guard = await a.lock('a');
     const waiter = watch(b.lock('a'));
