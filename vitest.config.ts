@@ -25,6 +25,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       project(
         'pointsman',

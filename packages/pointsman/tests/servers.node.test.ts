@@ -100,7 +100,7 @@ async function throughProxy() {
     return state;
   };
   const serverEnd = async (count: number): Promise<Socket> => {
-    await vi.waitFor(() => expect(ends.length).toBe(count));
+    await vi.waitFor(() => expect(ends.length).toBe(count), 5_000);
     return ends[count - 1] as Socket;
   };
   return { proxy: proxy as FaultyProxy, open, serverEnd };
@@ -121,7 +121,7 @@ test('delayed or held replies arrive later, complete and in order', async () => 
   await turns();
   proxy.delayReplies(0);
   server.write('2');
-  await vi.waitFor(() => expect(state.heard).toBe('12'));
+  await vi.waitFor(() => expect(state.heard).toBe('12'), 5_000);
   expect(performance.now() - begin).toBeGreaterThanOrEqual(99);
 
   proxy.holdReplies();
@@ -131,7 +131,7 @@ test('delayed or held replies arrive later, complete and in order', async () => 
   await turns();
   expect(state).toMatchObject({ heard: '12', over: '' });
   proxy.letGo();
-  await vi.waitFor(() => expect(state).toMatchObject({ heard: '1234', over: 'end' }));
+  await vi.waitFor(() => expect(state).toMatchObject({ heard: '1234', over: 'end' }), 5_000);
 });
 
 test('cut() resets both sides', async () => {
@@ -142,7 +142,7 @@ test('cut() resets both sides', async () => {
   expect(proxy.connections).toBe(1);
   proxy.cut();
   expect((await lost)[0].code).toBe('ECONNRESET');
-  await vi.waitFor(() => expect(state.over).toBe('ECONNRESET'));
+  await vi.waitFor(() => expect(state.over).toBe('ECONNRESET'), 5_000);
   expect(proxy.connections).toBe(0);
 });
 
@@ -163,7 +163,7 @@ test('in a black hole neither side receives anything, not even the end; later co
   before.client.end();
   await turns();
   (await serverEnd(3)).write('reply');
-  await vi.waitFor(() => expect(after.heard).toBe('reply'));
+  await vi.waitFor(() => expect(after.heard).toBe('reply'), 5_000);
   expect([before.heard, during.heard, commands]).toEqual(['', '', '']);
   expect([before.over, during.over, server.readableEnded]).toEqual(['', '', false]);
 });

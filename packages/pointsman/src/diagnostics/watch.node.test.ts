@@ -46,7 +46,7 @@ test('a deadlock is printed if there is no listener', async () => {
     await mutex.lock();
   };
   twice().catch(() => {});
-  await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(warn).toHaveBeenCalledOnce(), 5_000);
   expect(warn.mock.calls[0]?.[0]).toMatch(/^deadlock: one waits for itself\n1\. twice \(/);
   mutex.cancel();
   unwatch(mutex);
@@ -118,7 +118,7 @@ describe('memory', () => {
       collect();
       expect(live(references)).toBeLessThanOrEqual(1);
     }, 10_000);
-    await vi.waitFor(() => expect(snapshot().primitives.length).toBeLessThanOrEqual(1));
+    await vi.waitFor(() => expect(snapshot().primitives.length).toBeLessThanOrEqual(1), 5_000);
     off();
     // The last may still be on the stack.
     await vi.waitFor(async () => {
@@ -178,7 +178,7 @@ describe('SharedMutex', () => {
 
     const lost = await mutex.lock('a');
     await mutex.forceUnlock('a');
-    await vi.waitFor(() => expect(lost.valid).toBe(false));
+    await vi.waitFor(() => expect(lost.valid).toBe(false), 5_000);
     expect(snapshot().primitives[0]?.holders).toEqual([]);
 
     const first = async () => {
@@ -191,7 +191,7 @@ describe('SharedMutex', () => {
     };
     first().catch(() => {});
     second().catch(() => {});
-    await vi.waitFor(() => expect(found).toHaveLength(1));
+    await vi.waitFor(() => expect(found).toHaveLength(1), 5_000);
     expect(format(found[0] as Deadlock)).toContain('SharedMutex redis "x", "y", lock()');
     off();
     local.cancel();

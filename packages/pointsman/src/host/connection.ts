@@ -57,7 +57,8 @@ export class HostConnection {
   /** The server, while this thread serves the namespace. */
   #server: Server | undefined;
   #thread: ServerThread | undefined;
-  #run: string | undefined;
+  /** That of the last connection. */
+  run: string | undefined;
   /** The address of the server. */
   #address = '';
   /** The address of one that has not answered. */
@@ -104,7 +105,7 @@ export class HostConnection {
     // By then the observer has its link.
     queueMicrotask(() => {
       const isUp = this.#transport === transport && this.#observers.has(observer);
-      if (isUp) observer.resume(this.#run);
+      if (isUp) observer.resume(this.run);
     });
   }
 
@@ -319,7 +320,7 @@ export class HostConnection {
 
   #up(transport: Transport, run: string, address: string): void {
     this.#transport = transport;
-    this.#run = run;
+    this.run = run;
     this.#address = address;
     this.#silent = '';
     this.#generation++;

@@ -18,6 +18,10 @@ export class HostLink implements Link {
     connection.add(observer);
   }
 
+  get run(): unknown {
+    return this.#connection.run;
+  }
+
   exchange(batch: Batch): Promise<Reply> {
     return this.#connection.exchange(batch);
   }

@@ -137,4 +137,4 @@ test('random programs', async () => {
     }),
     { numRuns: 60, endOnFailure: true },
   );
-}, 60_000);
+}, 240_000);

@@ -17,6 +17,7 @@ type HandlerClass = new (...given: ConstructorParameters<typeof ServerHandler>) 
 export class RedisLink implements Link, ConnectionObserver {
   readonly key: string;
   readonly handler: Handler;
+  run: unknown;
   readonly #base: string;
   readonly #connections: Connections;
   readonly #observer: LinkObserver;
@@ -80,6 +81,7 @@ export class RedisLink implements Link, ConnectionObserver {
   }
 
   resume(server?: string): void {
+    this.run = server ?? Symbol();
     // The number of the database may be unknown before the first connection.
     this.#channelBase ||= channelBaseOf(this.#base, this.#connections.factory.database);
     this.#observer.resume(server);

@@ -288,7 +288,7 @@ describe.each(handlers)('%s', (handler) => {
       ];
       for (const [n, write] of writes.entries()) {
         await scene.server.command('DEL', `${base}:state`, `${base}:index`);
-        const held = await user.lock('other', { timeout: 4 * short });
+        const held = await user.lock('other', { timeout: 5_000 });
         await scene.server.command(...(write as [string, ...string[]]));
         const error = await mutex.lock('k', { timeout: 2 * short }).then(
           (guard) => guard.release(),
@@ -297,7 +297,7 @@ describe.each(handlers)('%s', (handler) => {
         if (error !== undefined)
           expect(['StoreError', 'TimeoutError'], `${i} ${n}`).toContain(error.name);
         await held.release();
-        await other.run('k', () => {}, { timeout: 1_000 });
+        await other.run('k', () => {}, { timeout: 5_000 });
       }
       await Promise.all([mutex.close(), user.close()]);
     }

@@ -230,9 +230,8 @@ describe.each(storeWays)('$handler, $mode', (way) => {
   onServer(
     'a notification for a process whose lease has ended is passed on to the next waiter',
     async () => {
-      const brief = { ...way, ttl: short };
-      const { proxy, mutex: dying } = await scene.disturbed(brief);
-      const [next, notifier] = [await scene.process(brief), await scene.process(brief)];
+      const { proxy, mutex: dying } = await scene.disturbed({ ...way, ttl: short });
+      const [next, notifier] = [await scene.process(way), await scene.process(way)];
       void watch(dying.condition('c').wait(await dying.lock('k')));
       await untilParked(notifier, 'c', 1);
       const waiter = watch(next.condition('c').wait(await next.lock('k')));

@@ -113,6 +113,22 @@ describe.each(storeWays)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
+  onServer('a lock whose grant and loss arrive together is not handed out', async () => {
+    const { proxy, mutex } = await scene.disturbed(way);
+    const [other, operator] = [await scene.process(way), await scene.process(way)];
+    const guard = await other.lock('k');
+    const entered: boolean[] = [];
+    const section = mutex.run('k', ({ valid }) => entered.push(valid));
+    await untilWaiting(other, 1);
+    proxy.holdReplies();
+    await guard.release();
+    await expect.poll(() => operator.forceUnlock('k'), soon).toHaveLength(1);
+    proxy.letGo();
+    await section;
+    expect(entered).toEqual([true]);
+    expect(mutex.metrics).toMatchObject({ grants: 1, losses: 0 });
+  });
+
   test('rejects bad keys, and any call after close', async () => {
     const mutex = await scene.process(way);
     for (const keys of ['', [], [1], undefined]) {

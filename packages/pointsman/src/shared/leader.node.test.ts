@@ -41,7 +41,9 @@ describe.each(storeHandlers)('%s', (handler) => {
     const next = watch(b.campaign());
     await expect.poll(() => b.waiting, soon).toBe(1);
     await a.close();
-    expect((await next.promise).valid).toBe(true);
+    const elected = await next.promise;
+    // On one machine the server closes too: the term is in doubt until the process has connected to the next one.
+    await expect.poll(() => elected.valid, soon).toBe(true);
     expect(term.signal.reason).toBeInstanceOf(LockLostError);
     await expect(a.campaign()).rejects.toThrow(ClosedError);
   });

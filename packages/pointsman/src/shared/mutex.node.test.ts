@@ -233,7 +233,9 @@ describe.each(storeWays)('$handler, $mode', (way) => {
     await Promise.all([closing.close(), closing.close()]);
     expect(here.reason).toBeInstanceOf(ClosedError);
     expect(held).toMatchObject({ valid: false, released: false });
-    expect((await there.promise).valid).toBe(true);
+    // On one machine the server closes too: the lock is in doubt until the process has connected to the next one.
+    const next = await there.promise;
+    await expect.poll(() => next.valid, soon).toBe(true);
     await untilHeld(other, 'b');
     await expect(closing.lock('c')).rejects.toThrow(ClosedError);
     await expect(closing.tryLock('c')).rejects.toThrow(ClosedError);

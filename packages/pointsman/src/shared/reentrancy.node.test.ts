@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import {
   everyWay,
-  short,
   soon,
   untilHeld,
   untilWaiting,
@@ -112,7 +111,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
   });
 
   test('all guards are lost together, also by close', async () => {
-    const mutex = await scene.process({ ...way, ttl: short });
+    const mutex = await scene.process(way);
     const released = await mutex.lock('a', { owner });
     const guards = [await mutex.lock('a', again), await mutex.lock('a', again)];
     await released.release();

@@ -43,6 +43,8 @@ export class ConnectionLostError extends Error {
 
 /** The connection of one session to its namespace of the store. Channels are named by process; '' is that of all. */
 export interface Link {
+  /** Names the run of the store on its last connection. Another run may lack the latest changes; if it is unknown, it differs. */
+  readonly run: unknown;
   /**
    * Applies a batch as a whole. Batches are applied in the order of the calls. Rejects with a {@link ConnectionLostError}
    * if it is unknown whether the batch was applied, and with the store's error if it was refused. After a

@@ -23,14 +23,14 @@ make faults PART=limiter # one part
 make faults FAULT=g2     # one row; prints the result and does not change this page
 \`\`\`
 
-The parts are \`mutex\`, \`host\`, \`rwlock\`, \`semaphore\`, \`leader\`, \`million\` and \`limiter\`. A part without a section below has no figures yet. The tests run all rows of \`mutex\`, \`host\` and \`limiter\` in a short form, and of the other locks the row that kills and stops every process, and the row of a leader that closes.
+The parts are \`mutex\`, \`host\`, \`rwlock\`, \`semaphore\`, \`leader\`, \`million\` and \`limiter\`. The tests run all rows of \`mutex\`, \`host\` and \`limiter\` in a short form, and of the other locks the row that kills and stops every process, and the row of a leader that closes.
 
 ## How locks are judged
 
 Each client process logs when it requested a lock, when it got it, until when its guard was valid, and when it left. All times are of the machine's monotonic clock. A judge reads the logs after the run and does not query the store. It counts a holder as valid only as long as its own guard said so. In every row:
 
 - No two holders of a key that exclude each other are valid at the same time.
-- No lock is handed out invalid. If the process was paused during the hand-out and the lock ended less than 50 ms before, the grant counts as _overtaken_, not as a violation.
+- No lock is handed out invalid. If the process was paused during the hand-out and the lease ended during that pause, the grant counts as _overtaken_, not as a violation.
 - The store's state never contradicts a valid holder.
 - Tokens grow in the order of the grants, as far as that order is known: between holders that exclude each other, and, except for permits of a semaphore, between a holder and each request made after it had entered. So a fenced store accepts no write of an earlier holder after one of a later holder.
 - The signal of a lost lock aborts, and a lost lock stays lost.
@@ -38,7 +38,7 @@ Each client process logs when it requested a lock, when it got it, until when it
 - After the last \`close()\` the store is as empty as before, within 3 \`ttl\` if processes were killed.
 - Only errors that the fault explains occur.
 
-Two results are _excused_, and appear as such in the column "measured": in rows in which the server loses its state, a valid holder that the server has forgotten, until the guard's next renewal; in rows that kill and stop every process, a lock that was handed out invalid.
+Two results are _excused_, and appear as such in the column "measured": in rows in which the server loses its state, a valid holder that the server has forgotten, until the guard's next renewal; in rows that kill and stop every process and a Redis server, a lock that was handed out invalid.
 
 ## What is not covered
 

@@ -1,4 +1,5 @@
 /** A process that uses a mutex and limiters on the store of one machine, as its parent tells it. */
+import { existsSync } from 'node:fs';
 import { host } from 'pointsman/host';
 import { SharedLimiter, SharedMutex } from 'pointsman/shared';
 
@@ -30,10 +31,11 @@ const calls = {
     const tries = Array.from({ length: requests }, () => limiter.tryAcquire());
     return (await Promise.all(tries)).filter((permit) => permit !== undefined).length;
   },
-  block(milliseconds) {
+  /** Blocks the event loop until the file exists. */
+  block(file) {
     // After the reply, and before the next call.
     setImmediate(() => {
-      for (const until = performance.now() + milliseconds; performance.now() < until; );
+      while (!existsSync(file));
     });
   },
   close: () => store.close(),

@@ -13,12 +13,14 @@ const { framework, namespace, directory, port, limit, window } = JSON.parse(proc
 const store =
   port === undefined ? host(namespace, { directory }) : redis(new Redis(port), { namespace });
 
+// A busy machine may take longer than the default for the first connection.
+const patience = { deadline: 10_000 };
 const keyGenerator = (request) => request.headers['x-api-key'];
 
 const frameworks = {
   async express() {
     const app = express();
-    const counts = expressRateLimitStore(store, 'web');
+    const counts = expressRateLimitStore(store, 'web', patience);
     app.use(rateLimit({ windowMs: window, limit, store: counts, keyGenerator }));
     app.get('/', (_, response) => void response.send('hello'));
     const server = app.listen(0, '127.0.0.1');
@@ -27,7 +29,7 @@ const frameworks = {
   },
   async fastify() {
     const app = fastify();
-    const counts = fastifyRateLimitStore(store, 'web');
+    const counts = fastifyRateLimitStore(store, 'web', patience);
     const options = { timeWindow: window, max: limit, store: counts, keyGenerator };
     await app.register(fastifyRateLimit, options);
     app.get('/', async () => 'hello');

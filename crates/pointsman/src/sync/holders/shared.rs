@@ -27,7 +27,7 @@ const POLLS_SHIFT: u32 = 34;
 const POLLS_MASK: u32 = (1 << (TAG_SHIFT - POLLS_SHIFT)) - 1;
 /// In the entry of a request, the bits from here to the tag are the number of permits that it still lacks.
 const LACKS_SHIFT: u32 = 32;
-/// The request lacks this many permits or more.
+/// The request lacks this number of permits or more.
 const MANY: u64 = (1 << (TAG_SHIFT - LACKS_SHIFT)) - 1;
 const TAG_SHIFT: u32 = 42;
 /// The entry is not free and names no task.

@@ -13,6 +13,7 @@ import {
   vi,
 } from 'vitest';
 import { createOldClient, OldestRedis } from '../../../tests/redis/clients.js';
+import { soon } from '../../../tests/redis/scene.js';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { ConnectionLostError } from '../../shared/store.js';
@@ -134,7 +135,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
       down: () => events.push('down'),
     });
     onTestFinished(() => connection.close());
-    await vi.waitFor(() => expect(events).toEqual(['up']));
+    await vi.waitFor(() => expect(events).toEqual(['up']), soon);
     return { connection, events };
   }
 
@@ -201,12 +202,12 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     const outcomes = Array.from({ length: 10 }, () =>
       call('INCR', '{a}count').catch((error) => error),
     );
-    await vi.waitFor(async () => expect(await server.command('GET', '{a}count')).toBe('10'));
+    await vi.waitFor(async () => expect(await server.command('GET', '{a}count')).toBe('10'), soon);
     proxy.cut();
     proxy.letGo();
     for (const outcome of await Promise.all(outcomes))
       expect(outcome).toBeInstanceOf(ConnectionLostError);
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up']));
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up']), soon);
     expect(await call('INCR', '{a}count')).toBe(11);
   });
 
@@ -214,7 +215,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     const { call, events } = await commands();
     proxy.blackhole(true);
     proxy.cut();
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down']));
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down']), soon);
     await expect(call('PING')).rejects.toThrow(ConnectionLostError);
     proxy.blackhole(false);
     proxy.cut();
@@ -242,20 +243,20 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await connection.subscribe('{a}one', (message) => heard.push(message));
     await connection.subscribe('{a}two', (message) => heard.push(message));
     expect(await publish('{a}one', 'é')).toBe(1);
-    await vi.waitFor(() => expect(heard).toEqual(['é']));
+    await vi.waitFor(() => expect(heard).toEqual(['é']), soon);
 
     proxy.cut();
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up']));
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up']), soon);
     await publish('{a}one', '1');
     await publish('{a}two', '2');
-    await vi.waitFor(() => expect(heard.sort()).toEqual(['1', '2', 'é']));
+    await vi.waitFor(() => expect(heard.sort()).toEqual(['1', '2', 'é']), soon);
 
     connection.reconnect();
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up', 'down', 'up']));
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up', 'down', 'up']), soon);
     await connection.unsubscribe('{a}one');
-    await vi.waitFor(async () => expect(await publish('{a}one', 'nobody')).toBe(0));
+    await vi.waitFor(async () => expect(await publish('{a}one', 'nobody')).toBe(0), soon);
     expect(await publish('{a}two', 'still')).toBe(1);
-    await vi.waitFor(() => expect(heard).toContain('still'));
+    await vi.waitFor(() => expect(heard).toContain('still'), soon);
     expect(heard).not.toContain('nobody');
   });
 
@@ -270,7 +271,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     proxy.letGo();
     await Promise.all([left, again]);
     expect(await publish('{a}one', 'again')).toBe(1);
-    await vi.waitFor(() => expect(heard).toEqual(['again']));
+    await vi.waitFor(() => expect(heard).toEqual(['again']), soon);
   });
 
   test('a ping resolves on a connection with subscriptions, and rejects when the connection is lost', async () => {
@@ -279,7 +280,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await connection.subscribe('{a}one', (message) => heard.push(message));
     await connection.ping();
     await publish('{a}one', 'after');
-    await vi.waitFor(() => expect(heard).toEqual(['after']));
+    await vi.waitFor(() => expect(heard).toEqual(['after']), soon);
     await server.command('ACL', 'SETUSER', 'default', '-ping');
     await connection.ping().finally(() => server.command('ACL', 'SETUSER', 'default', '+ping'));
 
@@ -294,7 +295,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'lost', 'up']), 5_000);
     await connection.ping();
     await publish('{a}one', 'again');
-    await vi.waitFor(() => expect(heard).toEqual(['after', 'again']));
+    await vi.waitFor(() => expect(heard).toEqual(['after', 'again']), soon);
   });
 
   test('a subscription made while the connection is down is confirmed later', async () => {
@@ -302,14 +303,14 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await connection.subscribe('{a}one', ignore);
     proxy.blackhole(true);
     proxy.cut();
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down']));
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down']), soon);
     const heard: string[] = [];
     const subscribed = connection.subscribe('{a}two', (message) => heard.push(message));
     proxy.blackhole(false);
     proxy.cut();
     await subscribed;
     await publish('{a}two', 'late');
-    await vi.waitFor(() => expect(heard).toEqual(['late']));
+    await vi.waitFor(() => expect(heard).toEqual(['late']), soon);
   });
 
   test('a call made at once waits for the connection', async () => {
@@ -327,8 +328,9 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     const heard: string[] = [];
     await subscriber.subscribe('{a}one', (message) => heard.push(message));
     await server.kill();
-    await vi.waitFor(() =>
-      expect([...events, ...heardEvents]).toEqual(['up', 'down', 'up', 'down']),
+    await vi.waitFor(
+      () => expect([...events, ...heardEvents]).toEqual(['up', 'down', 'up', 'down']),
+      soon,
     );
     const error = (await call('PING').catch((error) => error)) as Error;
     expect(error).toBeInstanceOf(ConnectionLostError);
@@ -340,7 +342,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     );
     expect(await call('PING')).toBe('PONG');
     expect(await publish('{a}one', 'again')).toBe(1);
-    await vi.waitFor(() => expect(heard).toEqual(['again']));
+    await vi.waitFor(() => expect(heard).toEqual(['again']), soon);
   }, 20_000);
 
   test('a refused attempt to connect is retried, also the first', async () => {
@@ -374,7 +376,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
       const later = own.commands({ up: ignore, down: ignore });
       await later.call('{a}key', 'PING');
       await later.close();
-      await vi.waitFor(() => expect(proxy.connections).toBe(connected));
+      await vi.waitFor(() => expect(proxy.connections).toBe(connected), soon);
       if (!cluster) expect(reached).not.toHaveBeenCalled();
     }
   });
@@ -401,7 +403,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
       for (const error of await Promise.all(pending)) {
         expect(error).toBeInstanceOf(ConnectionLostError);
       }
-      await vi.waitFor(() => expect(proxy.connections).toBe(connected - 2));
+      await vi.waitFor(() => expect(proxy.connections).toBe(connected - 2), soon);
       left.push(proxy.connections);
     }
     expect(left[1]).toBe(left[0]);
@@ -530,7 +532,7 @@ test.concurrent.for([
     expect(await connection.call('{a}key', 'INCR', '{a}key')).toBe(1);
     expect(await to.command('GET', '{a}key')).toBe('1');
     expect(await to.command('SPUBLISH', '{a}channel', 'here')).toBe(1);
-    await vi.waitFor(() => expect(heard).toEqual(['here']));
+    await vi.waitFor(() => expect(heard).toEqual(['here']), soon);
   },
 );
 
@@ -555,7 +557,7 @@ test.concurrent.for([
     });
     onTestFinished(() => connection.close());
     const refused = connection.call('', 'PING').catch((error) => error);
-    await vi.waitFor(() => expect(proxy.connections).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(proxy.connections).toBeGreaterThan(1), soon);
     proxy.blackhole(false);
     await vi.waitFor(() => expect(events).toEqual(['down', 'up']), 8_000);
     expect(await refused).toBeInstanceOf(ConnectionLostError);

@@ -112,8 +112,7 @@ export class SharedAdmission {
         question: undefined,
         gate: undefined,
         slot: undefined,
-        groups: [],
-        at: [],
+        grant: undefined,
         timer: undefined,
         stop: undefined,
       };
@@ -146,14 +145,13 @@ export class SharedAdmission {
     });
     let permit: SharedPermit | undefined;
     try {
-      const { decision, groups, index } = await this.ask(key, weight, false, slot);
+      const { decision, index } = await this.ask(key, weight, false, slot);
       if (decision instanceof StoreError) return decision;
       if (!decision.granted || index >= decision.count) return undefined;
-      const { at } = decision;
       if (slot !== undefined && !slot.isDecided) await settled;
       if (slot === undefined || slot.isHeld)
-        permit = this.permits.make({ groups, at, weight, slot });
-      else this.#decisions.giveBack(groups, at);
+        permit = this.permits.make({ grant: decision, weight, slot });
+      else this.#decisions.giveBack(decision);
       return permit;
     } finally {
       if (permit === undefined) slot?.leave();

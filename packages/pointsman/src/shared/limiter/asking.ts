@@ -12,8 +12,8 @@
 import { timedOut } from '../../sync/errors.js';
 import type { StoreError } from '../errors.js';
 import type { Activity } from '../metrics.js';
-import { AHEAD, type StartResult } from '../protocol/starts.js';
-import type { Decisions, Question, StartTerms } from './decisions.js';
+import { AHEAD } from '../protocol/starts.js';
+import type { Decision, Decisions, StartTerms } from './decisions.js';
 import type { Fallback } from './fallback.js';
 import type { Gate, Lane } from './lanes.js';
 import { Leases, leaseEnd } from './leases.js';
@@ -174,9 +174,9 @@ export class Asking {
             // A concurrency may have been set since.
             const isLease = leases && !this.#rates.isConcurrent;
             const until = isLease ? leaseEnd(sentAt, leaseTime) : undefined;
-            this.#decided(lane, alive, question, result, until);
+            this.#decided(lane, alive, result, until);
           } else {
-            this.#decidedWithSlot(request, slot, question, result);
+            this.#decidedWithSlot(request, slot, result);
           }
           this.turns.served(lane);
         },
@@ -207,8 +207,7 @@ export class Asking {
   #decided(
     lane: Lane,
     requests: readonly SharedRequest[],
-    { groups }: Question,
-    result: StartResult,
+    result: Decision,
     leasedUntil: number | undefined,
   ): void {
     const gate = this.turns.gateOf(lane);
@@ -219,12 +218,10 @@ export class Asking {
       if (delay > AHEAD_MS) gate.until = now + delay - AHEAD_MS;
       else gate.admitted();
       const left = result.count - started.length;
-      if (left > 0 && leasedUntil !== undefined)
-        this.leases.begin(lane, groups, result.at, left, leasedUntil);
-      else if (left > 0) this.#decisions.giveBack(groups, result.at, left);
+      if (left > 0 && leasedUntil !== undefined) this.leases.begin(lane, result, left, leasedUntil);
+      else if (left > 0) this.#decisions.giveBack(result, left);
       for (const request of started) {
-        request.groups = groups;
-        request.at = result.at;
+        request.grant = result;
         // A late reply may arrive before the timer of an earlier request, which goes first. But a lease is logged with its
         // end, which does not tell whether the start time of that one has passed.
         if (delay === 0 && (lane.timed.size === 0 || left > 0)) this.outcomes.begin(request);
@@ -250,24 +247,19 @@ export class Asking {
     }
   }
 
-  #decidedWithSlot(
-    request: SharedRequest,
-    slot: Slot,
-    question: Question,
-    result: StartResult,
-  ): void {
+  #decidedWithSlot(request: SharedRequest, slot: Slot, result: Decision): void {
     const { lane } = request;
     const { granted, delay } = result;
     const { isHeld } = slot;
     if (granted && !isHeld) {
       // This process does not know yet that it holds the slots, or has lost them.
-      this.#decisions.giveBack(question.groups, result.at);
+      this.#decisions.giveBack(result);
     }
     if (this.#isRefusedSlot(request)) return;
     const isRefused = !granted && (delay < 0 || delay > (isHeld ? 0 : AHEAD));
     if (isRefused || (granted && isHeld)) {
       const count = granted ? 1 : 0;
-      this.#decided(lane, [request], question, { ...result, count }, undefined);
+      this.#decided(lane, [request], { ...result, count }, undefined);
     } else if (isHeld || slot.isFresh) {
       this.#ask(lane, [request]);
     } else {

@@ -2,7 +2,7 @@
 
 import type { ReadRate } from '../../sync/limiter/rates.js';
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
-import type { StartGroup, StartResult } from '../protocol/starts.js';
+import type { Decision } from './decisions.js';
 
 /** A rate after a {@link SharedLimiter.check}. Times are milliseconds. */
 export interface RateState {
@@ -46,8 +46,7 @@ export function undecidedResultOf(rates: readonly ReadRate[], allowed: boolean):
 
 /** Returns the decision for the question at `index` among equal ones. `whole` names the group of all requests. */
 export function checkResultOf(
-  groups: readonly StartGroup[],
-  { granted, count, delay, next, remaining: left, reset: until }: StartResult,
+  { groups, granted, count, delay, next, remaining: left, reset: until }: Decision,
   index: number,
   weight: Weight,
   whole: string,

@@ -5,7 +5,8 @@
  * - Of each question, one of `decided` and `undecided` is called once, unless it is dropped: within `deadline`
  *   milliseconds of the question.
  * - What the store grants to a question that is over by then is given back.
- * - Giving back is never sent twice, because a second copy would give back what others use.
+ * - Giving back is never sent twice, and not to another run of the store, which may have lost the start: it would give
+ *   back what others use.
  */
 
 import { StoreError } from '../errors.js';
@@ -22,6 +23,8 @@ export type StartTerms = Omit<Start, 'name'>;
 /** How operations travel to the store. */
 export interface Route {
   readonly closed: boolean;
+  /** See `Link.run`. */
+  readonly run: unknown;
   /** Why the store cannot be reached, if it is known. */
   readonly trouble: unknown;
   send(operation: PendingOperation): void;
@@ -29,9 +32,19 @@ export interface Route {
   checkSilence(patience: number): void;
 }
 
+/** What the store has decided about the groups of a question. */
+export interface Decision extends StartResult {
+  readonly groups: readonly StartGroup[];
+  /** The run of the store that has decided. */
+  readonly run: unknown;
+}
+
+/** A granted start: the moments of its groups identify it. */
+export type Grant = Pick<Decision, 'groups' | 'at' | 'run'>;
+
 export interface Asker {
-  /** What the store has decided; `sentAt`: when the question was sent, by `performance.now()`. */
-  decided(result: StartResult, sentAt: number): void;
+  /** `sentAt`: when the question was sent, by `performance.now()`. */
+  decided(decision: Decision, sentAt: number): void;
   /** The store has not decided in time, or refuses. */
   undecided(error: StoreError): void;
 }
@@ -105,13 +118,13 @@ export class Decisions {
       done: (result) => {
         answered();
         const { groups, isOver } = question;
-        const start = result as StartResult;
+        const decision = { ...(result as StartResult), groups, run: route.run };
         if (isOver) {
-          if (start.at.length > 0) this.giveBack(groups, start.at, start.count);
+          if (decision.at.length > 0) this.giveBack(decision, decision.count);
           return;
         }
         this.drop(question);
-        asker.decided(start, question.sentAt);
+        asker.decided(decision, question.sentAt);
       },
       failed: (error) => {
         answered();
@@ -133,8 +146,8 @@ export class Decisions {
     this.#questions.delete(question);
   }
 
-  /** Gives back what `count` starts took. */
-  giveBack(groups: readonly StartGroup[], at: readonly number[], count = 1): void {
+  /** Gives back what `count` starts took, unless the store may have lost them. */
+  giveBack({ groups, at, run }: Grant, count = 1): void {
     const negative = groups.map((group) => ({
       ...group,
       weights: group.weights.map((weight) => -weight * count),
@@ -142,7 +155,7 @@ export class Decisions {
     let isSent = false;
     this.#tell(() => {
       // After a lost connection it may have been applied.
-      if (isSent) return undefined;
+      if (isSent || run !== this.#open().run) return undefined;
       isSent = true;
       return { name: 'correct', groups: negative, at };
     });

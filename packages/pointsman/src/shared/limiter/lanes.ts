@@ -6,7 +6,7 @@
  * because an earlier one has a long delay, goes first again.
  */
 
-import type { StartGroup } from '../protocol/starts.js';
+import type { Grant } from './decisions.js';
 import type { SharedRequest } from './request.js';
 
 /** The maximum number of requests of one gate that the store decides at a time, and of one lane in its queue. */
@@ -39,8 +39,7 @@ export interface Lease {
   left: number;
   /** By `performance.now()`. */
   readonly until: number;
-  readonly groups: readonly StartGroup[];
-  readonly at: readonly number[];
+  readonly grant: Grant;
   readonly timer: ReturnType<typeof setTimeout>;
 }
 

@@ -5,8 +5,7 @@
  * rest is given back.
  */
 
-import type { StartGroup } from '../protocol/starts.js';
-import type { Decisions } from './decisions.js';
+import type { Decisions, Grant } from './decisions.js';
 import { HOT, HotKeys } from './hot-keys.js';
 import type { Lane, Lease } from './lanes.js';
 import type { SharedRates } from './limits.js';
@@ -68,16 +67,10 @@ export class Leases {
     return lane.isHot;
   }
 
-  begin(
-    lane: Lane,
-    groups: readonly StartGroup[],
-    at: readonly number[],
-    left: number,
-    until: number,
-  ): void {
+  begin(lane: Lane, grant: Grant, left: number, until: number): void {
     const end = () => this.#end(lane, lease);
     const timer = setTimeout(end, Math.max(0, until - performance.now()));
-    const lease = { left, until, groups, at, timer };
+    const lease = { left, until, grant, timer };
     if (lane.lease === undefined) lane.lease = lease;
     else lane.spare = lease;
   }
@@ -90,7 +83,7 @@ export class Leases {
       }
       lease.left--;
       // No object spread: it takes three times as long as the rest of a start.
-      const permit = this.#permits.make({ groups: lease.groups, at: lease.at, weight: 1 });
+      const permit = this.#permits.make({ grant: lease.grant, weight: 1 });
       if (lease.left === this.size >> 1 && !lane.isLeasing && this.isWanted(lane)) {
         this.#owner._askAhead(lane);
       }
@@ -112,7 +105,7 @@ export class Leases {
     // If it was used, the key begins its next lease at once.
     const used = this.size - lease.left;
     if (used >= HOT) this.#hot.add(lane.key, this.#rates.leaseTime, used);
-    if (lease.left > 0) this.#decisions.giveBack(lease.groups, lease.at, lease.left);
+    if (lease.left > 0) this.#decisions.giveBack(lease.grant, lease.left);
     this.#owner._ended(lane);
   }
 }

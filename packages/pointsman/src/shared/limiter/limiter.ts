@@ -252,13 +252,13 @@ export class SharedLimiter extends SharedLifecycle {
     this.#check({ ...rest, key }, tryNames, look ? 1 : weight);
     if (!this.#rates.hasRates) throw new TypeError('check needs a limiter with a rate');
     const wanted = look ? 1 : weight;
-    const { decision, groups, index } = await this.#admission.ask(key, wanted, look);
+    const { decision, index } = await this.#admission.ask(key, wanted, look);
     if (decision instanceof StoreError) {
       const allowed = await this.#checkUndecided(decision, key, wanted, look);
       return undecidedResultOf([...this.#rates.all, ...this.#rates.perKey], allowed);
     }
     const whole = this.#rates.nameOf(undefined, true);
-    const result = checkResultOf(groups, decision, look ? 0 : index, wanted, whole);
+    const result = checkResultOf(decision, look ? 0 : index, wanted, whole);
     if (result.allowed && !look) {
       this.#admission.stats.started++;
       this.#admission.stats.finished++;
@@ -382,7 +382,7 @@ export class SharedLimiter extends SharedLifecycle {
     const isLocal = this.#whenUnavailable === 'share';
     const local = isLocal ? await fallback.tryStart(key, weight) : undefined;
     if (isLocal && local === undefined) return undefined;
-    return permits.make({ groups: [], at: [], weight, local });
+    return permits.make({ grant: undefined, weight, local });
   }
 
   async #checkUndecided(

@@ -11,6 +11,8 @@ import type { Permits } from './permits.js';
 import type { SharedRequest } from './request.js';
 import type { Turns } from './turns.js';
 
+const startOf = ({ grant }: SharedRequest): number => grant?.at[0] ?? 0;
+
 export class Outcomes {
   readonly #permits: Permits;
   readonly #decisions: Decisions;
@@ -64,7 +66,7 @@ export class Outcomes {
       // A late reply delays the timer of an earlier request, whose start time has passed too by the store's clock. A store
       // that has lost its state may have given this request an earlier start time than that one.
       for (const earlier of lane.timed) {
-        if ((earlier.at[0] as number) > (request.at[0] as number)) continue;
+        if (startOf(earlier) > startOf(request)) continue;
         clearTimeout(earlier.timer);
         if (earlier.slot === undefined || earlier.slot.isHeld) {
           lane.timed.delete(earlier);
@@ -85,10 +87,9 @@ export class Outcomes {
   untime(request: SharedRequest): void {
     clearTimeout(request.timer);
     request.lane.timed.delete(request);
-    this.#decisions.giveBack(request.groups, request.at);
-    // If the store does not decide again, the request starts without them.
-    request.groups = [];
-    request.at = [];
+    if (request.grant !== undefined) this.#decisions.giveBack(request.grant);
+    // If the store does not decide again, the request starts without it.
+    request.grant = undefined;
   }
 
   /** Puts a request back before all later ones of its lane. */

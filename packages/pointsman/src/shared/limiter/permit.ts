@@ -3,7 +3,7 @@
 import { dispose } from '../../sync/dispose.js';
 import { detached } from '../../sync/errors.js';
 import type { Weight } from '../../sync/limiter/rules.js';
-import type { StartGroup } from '../protocol/starts.js';
+import type { Grant } from './decisions.js';
 
 /** What grants permits. */
 interface Issuer {
@@ -11,10 +11,9 @@ interface Issuer {
   settle(start: Start, actual: Weight): void;
 }
 
-/** A start that the store has granted; without groups, one that needed no grant. */
+/** A start; without a grant, one that needed none. */
 export interface Start {
-  readonly groups: readonly StartGroup[];
-  readonly at: readonly number[];
+  readonly grant: Grant | undefined;
   weight: Weight;
   /** Its concurrency. */
   readonly slot?: { leave(): void } | undefined;

@@ -3,7 +3,7 @@
 import { type Weight, weighs } from '../../sync/limiter/rules.js';
 import type { Activity } from '../metrics.js';
 import type { StartGroup } from '../protocol/starts.js';
-import type { Decisions } from './decisions.js';
+import type { Decisions, Grant } from './decisions.js';
 import type { SharedRates } from './limits.js';
 import { SharedPermit, type Start } from './permit.js';
 
@@ -26,10 +26,10 @@ export class Permits {
   }
 
   /** Makes the permit of a start. */
-  make({ groups, at, weight, slot, local }: Start): SharedPermit {
+  make({ grant, weight, slot, local }: Start): SharedPermit {
     this.#stats.started++;
     this.#activity.count(0, 1);
-    return new SharedPermit(this, { groups, at, weight, slot, local });
+    return new SharedPermit(this, { grant, weight, slot, local });
   }
 
   /** A permit is released. */
@@ -43,18 +43,13 @@ export class Permits {
   settle(start: Start, actual: Weight): void {
     this.#rates.checkActual(actual);
     start.local?.settle(actual);
-    this.#correct(start.groups, start.at, start.weight, actual);
+    if (start.grant !== undefined) this.#correct(start.grant, start.weight, actual);
     start.weight = actual;
   }
 
-  #correct(
-    groups: readonly StartGroup[],
-    at: readonly number[],
-    before: Weight,
-    after: Weight,
-  ): void {
+  #correct(grant: Grant, before: Weight, after: Weight): void {
     const changed = (sign: 1 | -1): readonly StartGroup[] =>
-      groups.map((group) => ({
+      grant.groups.map((group) => ({
         ...group,
         weights: group.rates.map(({ name }) =>
           Math.max(0, sign * (weighs(after, name) - weighs(before, name))),
@@ -64,7 +59,7 @@ export class Permits {
       corrected.some(({ weights }) => weights.some(Boolean));
     const less = changed(-1);
     const more = changed(1);
-    if (isSome(less)) this.#decisions.giveBack(less, at);
+    if (isSome(less)) this.#decisions.giveBack({ ...grant, groups: less });
     if (isSome(more)) this.#decisions.add(more);
   }
 }

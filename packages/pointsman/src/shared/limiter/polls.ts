@@ -3,14 +3,12 @@
 import type { Weight } from '../../sync/limiter/rules.js';
 import type { StoreError } from '../errors.js';
 import type { HeldKey } from '../protocol/protocol.js';
-import type { StartGroup, StartResult } from '../protocol/starts.js';
-import type { Decisions, Route, StartTerms } from './decisions.js';
+import type { Decision, Decisions, Route, StartTerms } from './decisions.js';
 import type { SharedRates } from './limits.js';
 import type { Slot, Slots } from './slots.js';
 
 export interface Verdict {
-  readonly decision: StartResult | StoreError;
-  readonly groups: readonly StartGroup[];
+  readonly decision: Decision | StoreError;
   /** The place among equal questions, of which the first `count` were granted. */
   readonly index: number;
 }
@@ -82,10 +80,10 @@ export class Polls {
       const count = look ? 1 : equal.length;
       return { groups, within: 0, count, time: 0, look, ...(held === undefined ? {} : { held }) };
     };
-    const end = (decision: StartResult | StoreError): void => {
+    const end = (decision: Decision | StoreError): void => {
       sent();
       this.#pending.delete(equal);
-      for (const [index, { resolve }] of equal.entries()) resolve({ decision, groups, index });
+      for (const [index, { resolve }] of equal.entries()) resolve({ decision, index });
     };
     this.#pending.add(equal);
     if (name !== undefined) this.#unsent.set(name, equal);

@@ -1,8 +1,7 @@
 /** One request of a shared limiter, until it starts or is given up. */
 
 import type { Weight } from '../../sync/limiter/rules.js';
-import type { StartGroup } from '../protocol/starts.js';
-import type { Question } from './decisions.js';
+import type { Grant, Question } from './decisions.js';
 import type { Gate, Lane } from './lanes.js';
 import type { SharedPermit } from './permit.js';
 import type { Slot } from './slots.js';
@@ -29,8 +28,7 @@ export interface SharedRequest {
   /** Its concurrency, from the first question on. */
   slot: Slot | undefined;
   /** What the store has granted. */
-  groups: readonly StartGroup[];
-  at: readonly number[];
+  grant: Grant | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Stops watching the signal and the timeout. */
   stop: (() => void) | undefined;

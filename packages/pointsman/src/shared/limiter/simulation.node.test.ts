@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Network, randomFrom, Server } from '../../../tests/redis/model/memory.js';
 import { storeOver } from '../../redis/store.js';
 import { SharedLimiter, type SharedLimiterOptions, type SharedPermit } from '../index.js';
+import type { StartGroup } from '../protocol/starts.js';
 
 vi.mock('../../redis/handlers/script.js', async () => {
   const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
@@ -49,6 +50,8 @@ interface Plan {
   readonly cuts: number;
   /** Whether the server loses its state: then only that every request is decided is certain. */
   readonly loses: boolean;
+  /** Whether another run of the server continues with an older state. */
+  readonly replaced: boolean;
 }
 
 const anyPlan: fc.Arbitrary<Plan> = fc.record({
@@ -58,10 +61,53 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   limits: fc.nat({ max: limits.length - 1 }),
   cuts: fc.constantFrom(0, 0, 1, 3),
   loses: fc.constantFrom(false, false, false, true),
+  replaced: fc.constantFrom(false, false, false, true),
 });
 
+/** What the latest run of a server has granted; what is given back beyond that is added to `wrong`. */
+class Given {
+  readonly #weights = new Map<string, number>();
+  #run = '';
+
+  constructor(server: Server, wrong: string[]) {
+    const carryOut = server.carryOut.bind(server);
+    server.carryOut = (base, batch) => {
+      const reply = carryOut(base, batch);
+      if (this.#run !== server.run) this.#weights.clear();
+      this.#run = server.run;
+      const results = reply.name === 'done' ? reply.results : [];
+      for (const [i, operation] of batch.operations.entries()) {
+        const result = results[i];
+        if (operation.name === 'correct') {
+          const missing = this.#add(operation.groups, operation.at, 1);
+          if (missing) wrong.push(`given back to ${server.run}: ${JSON.stringify(operation)}`);
+        } else if (operation.name === 'start' && result?.name === 'start') {
+          this.#add(operation.groups, result.at, result.count);
+        }
+      }
+      return reply;
+    };
+  }
+
+  /** Returns whether a start has less than is given back. */
+  #add(groups: readonly StartGroup[], at: readonly number[], count: number): boolean {
+    let isMissing = false;
+    for (const [g, moment] of at.entries()) {
+      const { limiter, weights } = groups[g] as StartGroup;
+      for (const [r, weight] of weights.entries()) {
+        const name = `${limiter} ${r} ${moment}`;
+        const sum = (this.#weights.get(name) ?? 0) + weight * count;
+        isMissing ||= sum < 0;
+        this.#weights.set(name, sum);
+      }
+    }
+    return isMissing;
+  }
+}
+
 async function play(plan: Plan): Promise<void> {
-  const { seed, processes, requests, limits: index, cuts, loses } = plan;
+  const { seed, processes, requests, limits: index, cuts, loses, replaced } = plan;
+  const forgets = loses || replaced;
   const random = randomFrom(seed);
   const below = (most: number): number => Math.floor(random() * most);
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, below(ms)));
@@ -69,13 +115,14 @@ async function play(plan: Plan): Promise<void> {
   const [all, own, options] = limits[index] as (typeof limits)[number];
   const running: (string | undefined)[] = [];
   const wrong: string[] = [];
+  if (!loses) new Given(server, wrong);
   let started = 0;
 
   const work = async (key: string | undefined, permit: SharedPermit): Promise<void> => {
     started++;
     running.push(key);
     const ofKey = running.filter((other) => other === key).length;
-    if (!loses && (running.length > all || ofKey > own))
+    if (!forgets && (running.length > all || ofKey > own))
       wrong.push(`${running.length} run, ${ofKey} of ${key}`);
     await pause(40);
     running.splice(running.indexOf(key), 1);
@@ -102,8 +149,9 @@ async function play(plan: Plan): Promise<void> {
           break;
         case 2: {
           const permit = await limiter.reserve(2, given);
-          permit.settle(1);
+          if (below(2) === 0) permit.settle(1);
           await work(key, permit);
+          permit.settle(1);
           break;
         }
         default:
@@ -135,13 +183,26 @@ async function play(plan: Plan): Promise<void> {
     }, below(250));
   }
   if (loses) setTimeout(() => server.lose(), below(250));
+  if (replaced) {
+    setTimeout(() => {
+      const older = structuredClone(server.state);
+      setTimeout(() => {
+        for (const network of networks) {
+          network.late = 0;
+          network.forCommands?.cut();
+          network.forMessages?.cut();
+        }
+        server.replace(older);
+      }, below(60));
+    }, below(200));
+  }
   const ended = done.then(async () => {
     for (const limiter of limiters) {
       if (!limiter.idle) wrong.push(`${limiter.waiting} wait, ${limiter.running} run`);
     }
     await Promise.all(limiters.map((limiter) => limiter.drain()));
     await Promise.all(limiters.map((limiter) => limiter.close()));
-    if (cuts === 0 && !loses) left = [server.state.shares.size, server.state.requests.size];
+    if (cuts === 0 && !forgets) left = [server.state.shares.size, server.state.requests.size];
     // All slots are free; after a lost connection, when the lease has ended.
     const observer = connect();
     const concurrency = Math.min(all, own, 10);
@@ -170,7 +231,7 @@ async function play(plan: Plan): Promise<void> {
     expect(isOver).toBe(true);
     expect(left).toEqual([0, 0]);
     // A start that is sent again after a lost connection may count twice.
-    if (loses) return;
+    if (forgets) return;
     if (cuts === 0) expect(used).toBe(started);
     else expect(used).toBeGreaterThanOrEqual(started);
   } catch (error) {

@@ -17,6 +17,7 @@ import type { BaseStore } from '../store.js';
 import type { StrictQueue } from '../strict.js';
 import type { Route } from './decisions.js';
 import type { SharedRates } from './limits.js';
+import { MIN_PATIENCE } from './stream.js';
 
 type NamedShare = readonly [name: string, share: Share];
 
@@ -207,11 +208,15 @@ export class Slots extends SharedPrimitive implements Route {
     this._open().session.send(operation);
   }
 
+  get run(): unknown {
+    return this._isClosing ? undefined : this._open().session.run;
+  }
+
   get trouble(): unknown {
     return this._open().session.trouble;
   }
 
   checkSilence(patience: number): void {
-    this._open().session.checkSilence(patience);
+    this._open().session.checkSilence(Math.max(patience, MIN_PATIENCE));
   }
 }

@@ -22,6 +22,9 @@ const PARTS = 4;
 /** A smaller batch costs more than the overlap saves. */
 const MIN_OPERATIONS = 8;
 
+/** Minimum milliseconds without a reply after which a connection counts as half-open. */
+export const MIN_PATIENCE = 1_000;
+
 /** The name of the rates from which an operation takes first. */
 function limiterOf(operation: Operation | undefined): string | undefined {
   const { groups } = operation as Partial<StartRequest>;
@@ -49,11 +52,10 @@ export class StartStream implements LinkObserver, Sender, Route {
 
   send(operation: PendingOperation): void {
     this.#stream.add(operation);
-    const { suspended } = this.#stream;
-    if (suspended === undefined || suspended instanceof ConnectionLostError) return;
-    // The server refused to be used, but may accept now.
-    this.#stream.suspended = new ConnectionLostError('trying again', { cause: suspended });
-    this.#link.renew();
+  }
+
+  get run(): unknown {
+    return this.#link.run;
   }
 
   get trouble(): unknown {
@@ -66,7 +68,7 @@ export class StartStream implements LinkObserver, Sender, Route {
   }
 
   checkSilence(patience: number): void {
-    if (this.#stream.isSilent(patience)) this.#link.reconnect();
+    if (this.#stream.isSilent(Math.max(patience, MIN_PATIENCE))) this.#link.reconnect();
   }
 
   close(): Promise<void> {

@@ -61,7 +61,7 @@ export class Undecided {
     try {
       const local = await this.#fallback.start(key, weight, { signal, timeout });
       if (this.#local.delete(request)) {
-        this.#outcomes.begin(request, this.#permits.make({ groups: [], at: [], weight, local }));
+        this.#outcomes.begin(request, this.#permits.make({ grant: undefined, weight, local }));
       } else {
         // It was given up in this moment.
         local.settle(0);

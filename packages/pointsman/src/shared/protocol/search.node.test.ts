@@ -15,7 +15,8 @@ import { search } from '../../../tests/redis/model/search.js';
 import type { Setup } from '../../../tests/redis/model/world.js';
 
 const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);
-const timeout = 20_000 + states;
+// A search computes for seconds, and a busy machine gives it a fraction of a core.
+const timeout = 120_000 + states;
 
 const wish = (keys: string): Wish => ({ keys: [...keys] });
 /** A lock that its process keeps until another process requests it. */
@@ -212,7 +213,7 @@ async function searchWith({ file, from, to }: Mutant): Promise<typeof search> {
 }
 
 describe('detects a mutant that', () => {
-  test.each(mutants)('$name', { timeout: 60_000 }, async (mutant) => {
+  test.each(mutants)('$name', { timeout }, async (mutant) => {
     const setup = setups.find(({ name }) => name === mutant.setup) as Setup;
     const found = (await searchWith(mutant))(setup, { states: 200_000, ends: 5 });
     expect(found.violation).toMatch(mutant.finds);

@@ -48,9 +48,6 @@ export interface Sender {
 /** The maximum number of operations in a batch, which the server processes without interruption. */
 const MAX_OPERATIONS = 256;
 
-/** Minimum milliseconds without a reply after which a connection counts as half-open. */
-const MIN_PATIENCE = 1_000;
-
 export class BatchStream {
   /** Why nothing can be sent; undefined if batches can be sent. */
   suspended: unknown = new ConnectionLostError('not connected yet');
@@ -76,20 +73,21 @@ export class BatchStream {
     return this.#sent.length + this.#unsent.length === 0;
   }
 
-  get unansweredSince(): Moment | undefined {
-    return this.#sent[0]?.at;
-  }
-
-  /** Whether the server has not replied for so long that the connection may be half-open. */
+  /** Whether a batch has had no reply for so long, in milliseconds, that the connection may be half-open. */
   isSilent(patience: number): boolean {
     const [first] = this.#sent;
-    if (first === undefined) return false;
-    return now().monotonic - first.at.monotonic >= Math.max(patience, MIN_PATIENCE);
+    return first !== undefined && now().monotonic - first.at.monotonic > patience;
   }
 
   add(operation: PendingOperation): void {
     this.#unsent.push(operation);
-    if (this.suspended !== undefined || this.#scheduled) return;
+    const { suspended: cause } = this;
+    if (cause !== undefined && !(cause instanceof ConnectionLostError)) {
+      // The server refused to be used, but may accept now.
+      this.suspended = new ConnectionLostError('trying again', { cause });
+      this.#sender.unprepared();
+    }
+    if (this.#scheduled) return;
     this.#scheduled = true;
     nextMicrotask.then(() => {
       this.#scheduled = false;

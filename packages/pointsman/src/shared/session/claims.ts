@@ -9,6 +9,7 @@
  *   announced to this process. Otherwise the server is asked first.
  */
 
+import { nextMicrotask } from '../../sync/wait/give-up.js';
 import type { Acquisition } from '../acquisition.js';
 import { LockLostError, type StoreError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
@@ -321,16 +322,9 @@ export class Claims {
     const claim = this.#claims.get(message.name === 'held' ? message.grant.id : message.id);
     if (claim === undefined) return;
     if (message.name === 'held') {
-      if (claim.state !== 'requested') return;
-      if (message.grant.token <= this.#highest) {
-        // A reply has overtaken the message, or the message is a replay: the server decides.
-        this.lock(claim);
-        return;
-      }
-      // The server has just granted a claim of the session, so it knows the session.
       const { continuity } = this.#session;
-      this.#session.confirm(continuity);
-      this.grant(message.grant, continuity);
+      // A later message that arrived with this one may take the lock. Then the grant reaches no caller.
+      nextMicrotask.then(() => this.#heard(claim, message.grant, continuity));
     } else if (message.name === 'revoke') {
       // It may arrive before the reply with the grant.
       if (claim.state === 'held') claim.owner.revoked?.(claim);
@@ -340,6 +334,18 @@ export class Claims {
     } else if (claim.token <= message.token) {
       this.#lose(claim, 'the lock was taken by forceUnlock');
     }
+  }
+
+  #heard(claim: Claim, grant: Grant, continuity: number): void {
+    if (claim.state !== 'requested') return;
+    if (grant.token <= this.#highest) {
+      // A reply has overtaken the message, or the message is a replay: the server decides.
+      this.lock(claim);
+      return;
+    }
+    // The server has just granted a claim of the session, so it knows the session.
+    this.#session.confirm(continuity);
+    this.grant(grant, continuity);
   }
 
   #lose(claim: Claim, reason: string): void {

@@ -45,6 +45,7 @@ test('a reply that a grant has overtaken does not put the lock in doubt', async 
   const id = queue.idOf(acquisition) as string;
   const grant = { id, token: 1, contended: false, extra: [] };
   session.receive(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
+  await Promise.resolve();
   expect(granted).toHaveBeenCalledOnce();
   expect(session.checkLease()).toBe(true);
   // Both were sent before a loss would have been announced to the process.

@@ -17,7 +17,7 @@ import { openMessage } from '../protocol/wire.js';
 import { type BaseStore, ConnectionLostError, type Link, type LinkObserver } from '../store.js';
 import { BatchStream, type PendingOperation, type Sender, type SentBatch } from './batches.js';
 import { type ClaimSession, Claims } from './claims.js';
-import { Lease, NamespaceClock, now, OneShotTimer } from './time.js';
+import { Lease, NamespaceClock, OneShotTimer } from './time.js';
 
 /** Minimum milliseconds for connecting. */
 const CONNECT_PATIENCE = 1_000;
@@ -154,6 +154,10 @@ export class Session implements LinkObserver, Sender, ClaimSession {
     return false;
   }
 
+  get run(): unknown {
+    return this.#link.run;
+  }
+
   /** Why the server cannot be reached, if it is known. */
   get trouble(): unknown {
     return this.#stream.suspended;
@@ -285,15 +289,7 @@ export class Session implements LinkObserver, Sender, ClaimSession {
     }
     this.#stream.add(operation);
     this.#heartbeat.start(this.ttl / 3);
-    const { suspended } = this.#stream;
-    if (suspended === undefined) return;
-    if (suspended instanceof ConnectionLostError) {
-      this.#startUnreachable();
-    } else {
-      // The server refused to be used, but may accept now.
-      this.#stream.suspended = new ConnectionLostError('trying again', { cause: suspended });
-      this.#link.renew();
-    }
+    if (this.#stream.suspended !== undefined) this.#startUnreachable();
   }
 
   perform(operation: Operation): Promise<Result> {
@@ -378,10 +374,7 @@ export class Session implements LinkObserver, Sender, ClaimSession {
       if (this.lease.left <= 0) this.lose('its lease ended before it was released');
     }
     this.#endLongDoubt();
-    const since = this.#stream.unansweredSince;
-    if (since !== undefined && now().monotonic - since.monotonic > this.ttl) {
-      this.#link.reconnect();
-    }
+    this.checkSilence(this.ttl);
     this.#link.probe(this.ttl);
     if (this.#stream.suspended === undefined && !this.claims.empty) {
       this.renewSoon();

@@ -5,6 +5,8 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { now } from '../history.js';
 
 /** A call of a function of the other process. */
@@ -90,8 +92,24 @@ export abstract class RemoteProcess<Calls> {
     });
   }
 
-  pause(): void {
+  /** Resolves when all threads of the process have stopped, which they do one after another. */
+  async pause(): Promise<void> {
     this.#child.kill('SIGSTOP');
+    while (!this.ended && this.#runs()) await setImmediate();
+  }
+
+  /** Whether a thread of the process is not stopped, where the system tells. */
+  #runs(): boolean {
+    const threads = `/proc/${this.#child.pid}/task`;
+    if (!existsSync(threads)) return false;
+    try {
+      return readdirSync(threads).some(
+        (thread) => !/\) [TZX]/.test(readFileSync(`${threads}/${thread}/stat`, 'utf8')),
+      );
+    } catch {
+      // A thread has ended meanwhile.
+      return true;
+    }
   }
 
   resume(): void {

@@ -54,7 +54,7 @@ const clients: Fault = {
           continue;
         }
         trial.note(`SIGSTOP ${victim.name}`);
-        victim.pause();
+        await victim.pause();
         await sleep(between([0.05, 2.5]) * terms.ttl);
         victim.resume();
         trial.note(`SIGCONT ${victim.name}`);

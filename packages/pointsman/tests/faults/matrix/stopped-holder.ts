@@ -21,8 +21,8 @@ export const stoppedHolder: Fault = {
         await sleep(between([0.1, 0.4]) * terms.ttl);
         const client = oneOf(trial.clients);
         trial.note(`SIGSTOP ${client.name}`);
+        await client.pause();
         const from = now();
-        client.pause();
         await sleep(between([1.1, 2.5]) * terms.ttl);
         const until = now();
         client.resume();

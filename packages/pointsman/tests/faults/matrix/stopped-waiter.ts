@@ -32,7 +32,7 @@ export const stoppedWaiter: Fault = {
         await second.call('queue', sets(), 3);
         await until(async () => (await waitingOnServer()) >= 2 * groups);
         trial.note(`SIGSTOP ${first.name}`);
-        first.pause();
+        await first.pause();
         const from = now();
         await holder.call('letGo');
         await sleep(between([0.3, 2.5]) * terms.ttl);

@@ -34,6 +34,7 @@ type Listener = (message: string) => void;
 export class Server {
   state: State = emptyState();
   startedAt = -1e9;
+  #run = 10_000_001;
   /** The listeners of each channel; one for each connection. */
   readonly channels = new Map<string, Set<Listener>>();
   readonly log: string[] = [];
@@ -52,7 +53,7 @@ export class Server {
     const reply = apply(this.state, batch, {
       now: Date.now() * 1000 + 500,
       uptime: performance.now() - this.startedAt,
-      run: 'the only one',
+      run: this.run,
       announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
       send: (process, message, secret) => {
         this.note(`tells ${process} ${encodeMessage(message)}`);
@@ -66,6 +67,18 @@ export class Server {
   lose(): void {
     this.note('loses its state');
     this.state = emptyState();
+  }
+
+  get run(): string {
+    return `${this.#run}`;
+  }
+
+  /** Another run has an older state. The caller has cut all connections. */
+  replace(older: State): void {
+    this.#run += 1;
+    this.note(`is replaced by ${this.run}`);
+    this.state = older;
+    this.startedAt = performance.now();
   }
 }
 
@@ -218,7 +231,7 @@ class Commands extends Connection implements CommandConnection {
   readonly #pending = new Set<(reason: Error) => void>();
 
   call(): Promise<unknown> {
-    return this.ask(() => 'redis_version:7.0.0');
+    return this.ask(({ run }) => `redis_version:7.0.0\nrun_id:${run}`);
   }
 
   ask<T>(question: (server: Server) => T): Promise<T> {
