@@ -282,7 +282,7 @@ impl Task {
     }
 
     /// Returns the length of the longest poll that was timed. A runtime times polls that it reports as stalls, and
-    /// polls that run while another task blocks its worker. Zero means that no poll of this task was timed.
+    /// polls that begin soon after a task has blocked a worker. Zero means that no poll of this task was timed.
     #[must_use]
     pub fn longest_poll(&self) -> Duration {
         self.trace.longest_poll
