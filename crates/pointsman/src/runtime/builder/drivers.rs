@@ -55,8 +55,8 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum number of I/O events per poll of a worker that has queued tasks, which run sooner with a smaller
-    /// number. Default: the value of [`max_io_events_per_tick`](Self::max_io_events_per_tick).
+    /// Sets the maximum number of I/O events per poll of the system by a worker that has queued tasks. With a smaller
+    /// number, these tasks run sooner. Default: the value of [`max_io_events_per_tick`](Self::max_io_events_per_tick).
     ///
     /// # Panics
     /// If `capacity` is 0.
@@ -78,7 +78,7 @@ impl Builder {
         self
     }
 
-    /// Enables timers, which [`time`](crate::time) needs: without them it panics. Default: disabled.
+    /// Enables timers, which the functions of [`time`](crate::time) need: without them they panic. Default: disabled.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;

@@ -118,8 +118,8 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum number of task polls after which a worker checks timers and the inject queue. Default: 61. If tasks
-    /// are long, the worker checks earlier, about every 100 µs.
+    /// Sets the maximum number of task polls after which a worker checks timers and the inject queue. Default: 61. If
+    /// polls are long, the worker checks earlier, about every 100 µs.
     ///
     /// In a current-thread runtime the future of `block_on`, if it was woken, is polled after exactly this many polls, or
     /// once no task is ready. With a smaller number, timers and that future wait less, and short tasks have more
@@ -173,9 +173,9 @@ impl Builder {
     /// [`JoinSet`](crate::task::JoinSet) give the same results. The seed does not change the order of ready tasks, which is
     /// first in, first out; with the feature `test-util`, `pointsman::test_util::explore` runs a test in many orders.
     ///
-    /// Each `block_on` begins a sequence of random numbers of its own, and so does each worker of a multi-thread runtime,
-    /// whose threads run tasks in an order that no seed determines. The runtimes that one builder builds differ. The
-    /// sequences may change between versions of this crate.
+    /// Each `block_on` has its own sequence of random numbers, and so does each worker. No seed determines the order in
+    /// which the workers of a multi-thread runtime run tasks. The runtimes that one builder builds have different
+    /// sequences. The sequences may change between versions of this crate.
     ///
     /// ```
     /// # use pointsman::runtime::{Builder, RngSeed};
@@ -212,8 +212,8 @@ impl Builder {
     /// # Panics
     /// If [`start_paused`](Self::start_paused) is set for a multi-thread runtime, or the environment variable
     /// `TOKIO_WORKER_THREADS` is not a number above 0. The variable is read only for a multi-thread runtime without
-    /// [`worker_threads`](Self::worker_threads). Also, unless the feature `diagnostics` is off, if the environment
-    /// variable `POINTSMAN_STALL` is not empty, and neither a time nor `off`.
+    /// [`worker_threads`](Self::worker_threads). With the feature `diagnostics`, also if the environment variable
+    /// `POINTSMAN_STALL` is not empty, and neither a time nor `off`.
     ///
     /// ```
     /// let mut builder = pointsman::runtime::Builder::new_current_thread();
@@ -264,10 +264,10 @@ impl Builder {
     /// Builds a [`LocalRuntime`], whose tasks need not be `Send`.
     ///
     /// # Errors
-    /// If the system provides no descriptors for I/O.
+    /// As [`build`](Self::build).
     ///
     /// # Panics
-    /// If the builder configures a multi-thread runtime.
+    /// If the builder configures a multi-thread runtime, and as [`build`](Self::build).
     ///
     /// ```
     /// use pointsman::runtime::{Builder, LocalOptions};

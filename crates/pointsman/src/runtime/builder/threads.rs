@@ -10,8 +10,8 @@ impl Builder {
     /// Sets the number of worker threads of a multi-thread runtime. Default: the environment variable
     /// `TOKIO_WORKER_THREADS`, otherwise the number of cores. A current-thread runtime ignores it.
     ///
-    /// More workers than cores help if tasks block their threads: the runtime wakes workers beyond the number of cores
-    /// only while another worker is stuck.
+    /// More workers than cores help if tasks block their threads. The runtime wakes more workers than there are cores
+    /// only while a worker is stuck.
     ///
     /// # Panics
     /// If `threads` is 0.
@@ -30,8 +30,8 @@ impl Builder {
     }
 
     /// Sets the maximum number of threads for blocking functions, in addition to the workers. Default: 512. Further
-    /// functions wait. A thread that replaces a worker during [`block_in_place`](crate::task::block_in_place) does not
-    /// count.
+    /// functions wait for a free thread. A thread that replaces a worker during
+    /// [`block_in_place`](crate::task::block_in_place) does not count.
     ///
     /// # Panics
     /// If `threads` is 0.

@@ -1,6 +1,6 @@
-//! Finds the nodes of a graph that block each other for ever, where a node is blocked by some of several others together.
+//! Finds the nodes of a graph that block each other for ever. A node may need several others to block it.
 
-/// Why a node may be blocked: it is if blocked nodes of `nodes` have at least this weight together.
+/// Why a node may be blocked: it is if the blocked nodes among `nodes` have a total weight of at least `weight`.
 #[derive(Clone, Debug)]
 pub(super) struct Reason {
     pub(super) weight: u64,
@@ -18,8 +18,8 @@ impl Reason {
 
 /// Returns the sets of nodes that block each other: each node of a set is blocked because of nodes of the set alone.
 ///
-/// A node that waits for such a set is not in it. A set that is one cycle is in its order, and another one is sorted; each
-/// begins with its first node.
+/// A node that only waits for such a set is not in it. A set that is a single cycle is in the order of the cycle, from
+/// its lowest node; other sets are sorted.
 pub(super) fn deadlocks(reasons: &[Option<Reason>]) -> Vec<Vec<usize>> {
     let mut graph = Graph {
         reasons,
@@ -36,7 +36,7 @@ pub(super) fn deadlocks(reasons: &[Option<Reason>]) -> Vec<Vec<usize>> {
     }
 }
 
-/// The node is not blocked.
+/// The set of a node that is not blocked.
 const FREE: usize = usize::MAX;
 
 struct Graph<'a> {
@@ -67,8 +67,8 @@ impl Graph<'_> {
         blockers
     }
 
-    /// Frees the nodes that their set does not block, and then those that only these blocked. Returns whether there were
-    /// any.
+    /// Frees the nodes that are not blocked by their set, and then those that are not blocked without the freed ones.
+    /// Returns whether there were any.
     fn unblock(&mut self) -> bool {
         let mut dependents = vec![Vec::new(); self.set.len()];
         for (node, reason) in self.reasons.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Graph<'_> {
         sets
     }
 
-    /// Brings a set into the order of its cycle if it is one, and else into that of its nodes.
+    /// Puts a set into the order of its cycle if it is a single cycle, and otherwise sorts it by node.
     fn sort(&self, set: &mut Vec<usize>) {
         set.sort_unstable();
         let mut cycle = Vec::with_capacity(set.len());

@@ -142,7 +142,8 @@ pub struct Holder {
 
 impl Dump {
     /// Returns the tasks that were not complete. Includes blocking functions, and the tasks of each
-    /// [`LocalSet`](crate::task::LocalSet) that the runtime ran last, or that was created in it and has not run.
+    /// [`LocalSet`](crate::task::LocalSet) that this runtime was the last to run, or that was created in it and has not
+    /// run.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -155,7 +156,7 @@ impl Dump {
         &self.tasks
     }
 
-    /// Returns the deadlocks and the tasks that nothing will wake.
+    /// Returns the deadlocks, the futurelocks, and the tasks that nothing can wake but an abort.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -242,8 +243,8 @@ impl Task {
         self.trace.location
     }
 
-    /// Returns the time since the task was spawned. It is accurate to about 20 ms and to the length of the poll that
-    /// spawned the task.
+    /// Returns the time since the task was spawned. The error is about 20 ms, plus the length of the poll that spawned
+    /// the task.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.trace.age
@@ -281,7 +282,7 @@ impl Task {
     }
 
     /// Returns the length of the longest poll that was timed. A runtime times polls that it reports as stalls, and
-    /// polls that run while others block their workers. Zero means that no poll of this task was timed.
+    /// polls that begin soon after a task has blocked a worker. Zero means that no poll of this task was timed.
     #[must_use]
     pub fn longest_poll(&self) -> Duration {
         self.trace.longest_poll

@@ -1,11 +1,12 @@
 //! Finds deadlocks and tasks that nothing can wake, in one reading of all tasks.
 //!
-//! A task may be blocked if it waits only for a lock that other tasks hold, or only for the end of another task. It is if
-//! enough of them are; see [`blocked`]. Tasks that block each other are a deadlock, or a futurelock if one of the locks was
-//! granted to a future that its task does not poll. A task that may also be waiting for something else of this crate, such
-//! as a timeout, is not blocked. Futures of other crates note no waits.
+//! A task may be blocked if it waits only for a lock that other tasks hold, or only for the end of another task. It is
+//! blocked if enough of those tasks are; see [`blocked`]. Tasks that block each other are a deadlock, or a futurelock
+//! if one of the locks was granted to a future that its task does not poll. A task that may also be waiting for
+//! something else of this crate, such as a timeout, is not blocked. Futures of other crates note no waits.
 //!
-//! Holders that are not known, or that may have sent their guard to another task, count as not blocked.
+//! Holders that are not known, are not tasks of this runtime, or may have sent their guard to another task, count as
+//! not blocked.
 
 use super::blocked::{self, Reason};
 use super::take::Reading;
@@ -18,14 +19,14 @@ use crate::task::inspect::{Progress, TaskFacts};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// These tasks wait for each other, so none of them can continue. If each waits for one other, it waits for the next,
-    /// and the last for the first.
+    /// These tasks wait for each other, so none of them can continue. If each waits for exactly one other, the list is
+    /// a cycle: each waits for the next one, and the last for the first. Otherwise they are in the order of their ids.
     ///
     /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
-    /// been sent to another task. Nor are semaphores whose number of permits has changed, and those that were created by
-    /// [`const_new`](crate::sync::Semaphore::const_new), whose permits are often sent too. Another guard that borrows a
-    /// lock in a `static` counts as held by the task that acquired it, until one guard of a read-write lock or semaphore
-    /// was released by another task.
+    /// been sent to another task. Nor are semaphores whose number of permits has changed, and those that were created
+    /// by [`const_new`](crate::sync::Semaphore::const_new), whose permits are often sent too. A guard that borrows a
+    /// lock in a `static` can be sent as well, and counts as held by the task that acquired it. If another task
+    /// releases such a guard of a read-write lock or semaphore, the holders of that lock are unknown from then on.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
     /// other tasks, for the same lock.

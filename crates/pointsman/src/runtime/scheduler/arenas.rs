@@ -17,7 +17,7 @@ use crate::task::raw::RawTask;
 pub(super) struct Arenas {
     /// All arenas that are not closed.
     all: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// Arenas for threads in `block_on` that no thread has borrowed.
+    /// Arenas for threads in `block_on` that no thread borrows at present.
     pub(super) spare: Vec<NonNull<Arena<Arc<Shared>>>>,
     /// The arena for all other threads, which use it under this lock.
     outside: Option<NonNull<Arena<Arc<Shared>>>>,

@@ -19,6 +19,7 @@
 //! | `observe` | the hooks and measurements of the builder's options |
 //! | `arenas`, `shutdown` | where tasks are stored; the end of a runtime |
 //! | `context`, `threads` | the thread-local state; starting threads and blocking jobs |
+//! | `alarm`, `inspect`, `explore` | the timer of the watchdog; what dumps read; the order of tasks in tests |
 //!
 //! Invariant: each woken task is in exactly one queue or running, until it completes or the runtime shuts down. A queued
 //! task is run by some worker eventually, even if other workers block.
@@ -97,7 +98,7 @@ pub(crate) struct Shared {
     /// The lock of the slot of a current-thread runtime.
     only_slot: OnlySlotLock,
     inject: Inject,
-    /// The seeds of its threads' random numbers, if the builder has one.
+    /// The seeds of its threads' random numbers, if the builder has a seed.
     seeds: Option<Seeds>,
     idle: Idle,
     watchdog: Watchdog,
@@ -105,7 +106,7 @@ pub(crate) struct Shared {
     handoff: Handoff,
     spin: Spin,
     arenas: Mutex<Arenas>,
-    /// Counts tasks that were spawned by threads without a slot.
+    /// The counters of threads without a slot.
     pub(super) outside_counters: Counters,
     /// The number of times that a task has spent its budget.
     pub(super) forced_yields: Counter,
@@ -312,13 +313,14 @@ impl Shared {
         }
     }
 
-    /// Calls a worker for the `waiting` tasks that are queued at this thread's slot, or has them watched.
+    /// Wakes a worker for the `waiting` tasks that are queued at this thread's slot if one is needed, or has the
+    /// watchdog check the queues.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
         if self.is_current_thread() {
             return;
         }
-        // Outside of tasks and hooks, a single queued task is the next that this worker runs.
+        // Outside of tasks and hooks, this worker runs a single queued task next.
         if waiting <= 1 && try_id().is_none() && !context::is_in_hook() {
             return;
         }
@@ -327,7 +329,8 @@ impl Shared {
         }
     }
 
-    /// Calls a worker for a task in the inject queue or at a vacant slot, or has it watched.
+    /// Wakes a worker for a task in the inject queue or at a vacant slot if one is needed, or has the watchdog check
+    /// the queues.
     fn notify_remote(&self) {
         if self.idle.notify_remote() == Outcome::Unattended {
             self.watch();

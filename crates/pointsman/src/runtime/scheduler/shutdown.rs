@@ -17,7 +17,7 @@ impl Shared {
         self.idle.unpark_all();
     }
 
-    /// Without workers, does what they would do when they end. Returns the watchdog's thread, if there is one.
+    /// Without workers, ends the tasks as workers would. Returns the watchdog's thread, if there is one.
     pub(in crate::runtime) fn finish_shutdown(
         &self,
         has_workers: bool,
@@ -38,7 +38,7 @@ impl Shared {
         // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
         fence(SeqCst);
         let found = self.find_tasks();
-        // In a worker, a destructor must not block the thread, as in a task.
+        // As in a task, a destructor must not block a worker's thread.
         match self.is_current_thread() {
             true => found.shut_down(),
             false => context::with_work(context::Work::Runs, || found.shut_down()),

@@ -1,19 +1,19 @@
 //! The tasks that hold locks, for dumps.
 //!
-//! A dump cannot read a lock that a task waits for, since the lock may be freed meanwhile. So what it reads is in tables of
-//! the process, which are never freed. Both have a fixed size: if they have no place for a lock or a holder, the dump does
-//! not know it.
+//! A dump cannot read a lock that a task waits for, since the lock may be freed meanwhile. So it reads two tables of
+//! the process, which are never freed. Both have a fixed size: a holder for which there is no entry is not known to
+//! dumps.
 //!
 //! - A lock with one permit records its owner in itself. A request that has to wait copies the owner to [`owners`], and so
 //!   does each later change while requests wait.
 //! - The holders of a lock with several permits are in [`shared`], and so is the first request that waits.
 //!
-//! A request is blocked if the first one is, since the queue is first in, first out. The first one is blocked if blocked
-//! tasks hold more permits than it can do without.
+//! A request is blocked if the first one is, since the queue is first in, first out. The first one is blocked if
+//! blocked tasks hold more permits than the lock has beyond those that this request wants.
 //!
-//! Cost: 16 bytes per lock, and 8 per guard of a lock with several permits. Two stores to acquire a lock with one permit. For
-//! one with several permits a read-modify-write and about 70 instructions to acquire and release it, and as many once per
-//! lock. Nothing without the feature `diagnostics`.
+//! Cost: 16 bytes per lock, and 8 per guard of a lock with several permits. To acquire a lock with one permit, two
+//! stores; to acquire one with several, a compare-exchange and two stores, and one more compare-exchange once per lock;
+//! to release either, a store. Nothing without the feature `diagnostics`.
 
 #[cfg(all(test, loom, feature = "diagnostics"))]
 mod loom_tests;
@@ -41,7 +41,7 @@ pub(crate) struct LockHolder {
     pub(crate) permits: u32,
     /// The time at which the lock was acquired, by the coarse clock.
     pub(crate) since: u32,
-    /// If the lock was granted to a future that has not been polled since.
+    /// Set if the lock was granted to a future that has not been polled since.
     pub(crate) granted: Option<Grant>,
     /// Whether the guard can be sent to another task. The holder is then only the task that acquired the lock.
     pub(crate) may_have_moved: bool,
@@ -55,7 +55,8 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// Whether the task has not been polled since. The grant wakes it, so its future may still claim the lock.
+    /// Whether the task has not been polled since the grant. The grant wakes it, so its future may still claim the
+    /// lock.
     pub(crate) fn is_on_its_way(self, polls: u32) -> bool {
         (self.polls ^ polls) & self.mask == 0
     }
@@ -66,11 +67,11 @@ impl Grant {
 pub(crate) struct FirstRequest {
     /// The low half of the task's id; 0 if it is unknown.
     pub(crate) number: u32,
-    /// The number of permits that the lock has beyond those that the request is for.
+    /// The number of permits that the lock has beyond those that the request wants.
     pub(crate) spare: u32,
 }
 
-/// What is known of a lock with waiters.
+/// What is known about a lock with waiters.
 #[derive(Debug, Default)]
 pub(crate) struct LockFacts {
     pub(crate) holders: Vec<LockHolder>,
@@ -82,7 +83,7 @@ pub(crate) struct LockFacts {
     pub(crate) has_one_permit: bool,
 }
 
-/// Returns what is known of a lock, by the kind and identity that a waiting task has noted.
+/// Returns what is known about a lock, by the kind and identity that a waiting task has noted.
 #[cfg(feature = "diagnostics")]
 pub(crate) fn of(kind: WaitKind, identity: u32) -> LockFacts {
     let has_owner = match kind {

@@ -1,13 +1,13 @@
 //! The owners of locks with one permit that have waiters: a copy that dumps can read.
 //!
-//! If two locks with waiters have the same place, one entry is lost.
+//! If two locks with waiters have the same entry, it names the owner of one; the owner of the other is not known.
 //!
 //! # Invariants
 //!
-//! - The entry of a lock with waiters has the last owner that it recorded, or for a moment an earlier one; see
+//! - The entry of a lock with waiters names the last owner that the lock recorded, or for a moment an earlier one; see
 //!   [`publish`].
-//! - The owner and a tag, which is part of a hash of the lock's identity, are one word. So a reader does not take the
-//!   owner of one lock for that of another.
+//! - The owner and a tag, which is part of a hash of the lock's identity, are one word. So a reader does not confuse
+//!   two locks with the same entry.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -56,7 +56,8 @@ fn entry_of(identity: u32) -> (&'static Entry, u64) {
     (&TABLE[index], tag)
 }
 
-/// Copies an owner and the time since when to the entry of a lock. The functions return the latest values.
+/// Copies the owner of a lock, and the time at which it acquired the lock, to its entry. The functions return the
+/// latest values.
 #[cold]
 pub(super) fn publish(identity: u32, since: impl Fn() -> u32, latest: impl Fn() -> u64) {
     let (entry, tag) = entry_of(identity);
@@ -69,7 +70,7 @@ pub(super) fn publish(identity: u32, since: impl Fn() -> u32, latest: impl Fn() 
         entry.since.store(since(), Relaxed);
         entry.polls.store((owner >> POLLS_SHIFT) as u32, Relaxed);
         // ORDERING: SeqCst: if this replaces the entry of a later owner, `latest` sees the record of that owner,
-        // which it has written before. It also pairs with `HolderRecord::may_move`.
+        // which was written before the entry. It also pairs with `HolderRecord::may_move`.
         entry.word.swap(tag | owner & OWNER, SeqCst);
         let now = latest();
         if now == owner {

@@ -1,4 +1,4 @@
-//! What a lock records of its holders.
+//! What a lock records about its holders.
 
 use std::hint;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -15,27 +15,28 @@ use crate::task::{clock, waker};
 /// How often a request that has to wait checks whether the owner has recorded itself.
 const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 100 };
 
-/// The kinds of locks come first, and the maximum number of readers takes the other bits.
+/// The kind of the lock is in the upper bits; the lower ones have room for the maximum number of readers.
 const KIND_SHIFT: u32 = 29;
 const MAX_ALL: u32 = (1 << KIND_SHIFT) - 1;
 const MAX_PERMITS: usize = MAX_ALL as usize;
 const _: () = assert!((WaitKind::LAST_OF_LOCKS as u32) < 1 << (32 - KIND_SHIFT));
 
-/// What a lock records of its holders: if it has one permit, the owner.
+/// What a lock records about its holders: if it has one permit, the owner.
 ///
-/// Only an owner of the permit writes it, or the thread that grants it, under the queue's lock. So its last value is that of
-/// the last owner. A request that has to wait may see [`FREE`], if the owner has not recorded itself yet.
+/// Only the owner of the permit writes the record, or the thread that grants the permit, under the queue's lock. So its
+/// last value is that of the last owner. A request that has to wait may see [`FREE`] if the owner has not recorded
+/// itself yet.
 #[derive(Debug)]
 pub(in crate::sync) struct HolderRecord {
     /// With one permit, the owner: see [`owners`].
     ///
-    /// With several, in the upper half the identity of the lock since its first holder, and in the lower one the number of
-    /// grants that were not claimed and have no entry. While there are some, a task that looks blocked may be about to be
-    /// woken.
+    /// With several, the upper half is the identity of the lock, once it has had a holder or a request that waits. The
+    /// lower half is the number of unclaimed grants without an entry. While there are any, a task that looks blocked
+    /// may be about to be woken.
     state: AtomicU64,
-    /// With one permit, since when it is held.
+    /// With one permit, the time at which it was acquired.
     since: AtomicU32,
-    /// The kind in the upper bits, and in the lower ones the number of all permits; 0 if holders are not known.
+    /// The kind in the upper bits, and the total number of permits in the lower ones; 0 if holders are not known.
     all: AtomicU32,
 }
 
@@ -87,7 +88,7 @@ impl HolderRecord {
         }
     }
 
-    /// Called by the owner of permits that it has just acquired without waiting.
+    /// Called by a request that has just acquired permits without waiting.
     #[inline]
     pub(in crate::sync) fn acquired(&self, permits: usize) -> Hold {
         match self.all() {
@@ -110,7 +111,7 @@ impl HolderRecord {
         shared::take(self.identity(), current_task(), permits, None).unwrap_or(Hold::NONE)
     }
 
-    /// Forgets the holders of earlier locks with several permits at this address, once.
+    /// Forgets, once per lock, the holders of earlier locks with several permits at this address.
     #[inline]
     fn settle(&self) {
         let state = self.state.load(Relaxed);
@@ -128,7 +129,7 @@ impl HolderRecord {
         }
     }
 
-    /// Called by the owner of permits that it has just acquired, if it gets a guard that can move to another task.
+    /// Called by a request that has just acquired permits, if its guard can move to another task.
     pub(in crate::sync) fn may_move(&self, hold: Hold) {
         if self.all() != 1 {
             return hold.may_move();
@@ -157,8 +158,8 @@ impl HolderRecord {
         Hold::NONE
     }
 
-    /// Called by the owner before it releases permits. True if another task has acquired them, and its guard could not be
-    /// sent unless the lock lives for ever: the caller has to call [`forget`](Self::forget).
+    /// Called before permits are released. Returns true if another task acquired them with a guard that borrows the
+    /// lock, which can be sent only if the lock lives for ever. The caller then has to call [`forget`](Self::forget).
     #[inline]
     pub(in crate::sync) fn released(&self, permits: usize, hold: Hold) -> bool {
         if hold.is_none() {
@@ -175,7 +176,7 @@ impl HolderRecord {
         hold.release(current_task())
     }
 
-    /// Called under the queue's lock when permits are granted to a waiter, which has not seen it yet.
+    /// Called under the queue's lock when permits are granted to a waiter, which has not claimed them yet.
     #[inline(never)]
     pub(in crate::sync) fn granted(&self, permits: usize, waker: Option<&Waker>) -> Hold {
         let all = self.all();
@@ -201,7 +202,7 @@ impl HolderRecord {
         Hold::NONE
     }
 
-    /// Called under the queue's lock when permits were claimed, or released again, that were granted without an entry.
+    /// Called under the queue's lock when permits that were granted without an entry were claimed or released again.
     pub(in crate::sync) fn unrecorded_ended(&self) {
         self.state.fetch_sub(1, Relaxed);
     }
@@ -217,7 +218,7 @@ impl HolderRecord {
             }
             self.publish();
         } else if self.kind() != Some(WaitKind::Send) {
-            // What an earlier lock at this address has left.
+            // An earlier lock at this address may have left an entry.
             if owners::has(self.identity()) {
                 self.publish();
             }
@@ -234,8 +235,8 @@ impl HolderRecord {
         self.all() > 1
     }
 
-    /// Called under the queue's lock when the first request changes. `lacks` is the number of permits that it waits for,
-    /// of `wants`.
+    /// Called under the queue's lock when the first request changes. It wants `wants` permits, and still lacks `lacks`
+    /// of them.
     pub(in crate::sync) fn first_is(&self, waker: Option<&Waker>, wants: usize, lacks: usize) {
         let all = self.all();
         // A request for more permits than there are waits for `add_permits`.
@@ -302,7 +303,8 @@ impl GrantedHold {
     }
 }
 
-/// Of four billion tasks, one has a number that means something else, so it counts as a thread outside of tasks.
+/// Returns the low half of the id. Three of the four billion numbers have other meanings: tasks with these numbers
+/// count as threads outside of tasks, or as unknown.
 fn number_of(id: Id) -> u32 {
     match id.as_number() as u32 {
         0 => shared::OUTSIDE,

@@ -1,14 +1,14 @@
 //! The holders of locks with several permits, and the first request that waits for each.
 //!
-//! A lock has a bucket by its identity, and shares it with other locks. A holder takes a free entry of the bucket. If there
-//! is none, the holder is not known.
+//! The identity of a lock determines its bucket, which it shares with other locks. A holder takes a free entry of the
+//! bucket. If there is none, the holder is not known.
 //!
 //! # Invariants
 //!
-//! - The entry of a holder belongs to its [`Hold`], and that of a request to the thread that has the lock of the queue. Others
-//!   only empty it ([`forget_holders`]): the dump knows less then.
-//! - An entry in use has a task, and the tag of its lock. The tag and the bucket are the identity, so a reader does not take
-//!   the holder of one lock for that of another.
+//! - The entry of a holder belongs to its [`Hold`], and that of a request to the thread that has the lock of the queue.
+//!   Other threads only empty entries of holders ([`forget_holders`]), after which dumps do not know these holders.
+//! - An entry in use names a task and has the tag of its lock. The tag and the bucket together determine the identity,
+//!   so a reader does not confuse the holders of locks with different identities.
 //! - `what` is written before `who` names the task, or by that task.
 
 use super::{FirstRequest, Grant, LockFacts, LockHolder};
@@ -25,7 +25,7 @@ const MOVABLE: u64 = 1 << 33;
 /// The bits from here to the tag are the low bits of the task's number of polls, if the permits were not claimed.
 const POLLS_SHIFT: u32 = 34;
 const POLLS_MASK: u32 = (1 << (TAG_SHIFT - POLLS_SHIFT)) - 1;
-/// Of a request, the bits from here to the tag are the number of permits that it lacks.
+/// In the entry of a request, the bits from here to the tag are the number of permits that it still lacks.
 const LACKS_SHIFT: u32 = 32;
 /// The request lacks this number of permits or more.
 const MANY: u64 = (1 << (TAG_SHIFT - LACKS_SHIFT)) - 1;
@@ -49,8 +49,8 @@ const ENTRIES: usize = BUCKETS * IN_BUCKET;
 struct Entry {
     /// The task in the lower half, then flags, and the tag of the lock; 0 if the entry is free.
     who: AtomicU64,
-    /// Of a holder, its permits in the lower half and since when in the upper one. Of a request, the permits that it is
-    /// for, and those of the lock.
+    /// Of a holder, the number of its permits in the lower half, and the time at which it acquired them in the upper
+    /// one. Of a request, the number of permits that it requests, and the number of all permits of the lock.
     what: AtomicU64,
 }
 
@@ -104,9 +104,9 @@ impl Entry {
     /// Called by the owner of an entry that is busy.
     #[inline]
     fn set(&self, who: u64, what: u64) {
-        // ORDERING: Release pairs with the Acquire of `read`: who sees `what` also sees that the entry was busy.
+        // ORDERING: Release pairs with the Acquire of `read`: a reader of `what` also sees that the entry was busy.
         self.what.store(what, Release);
-        // ORDERING: Release pairs with the Acquire of `read`: who sees `who` also sees `what`.
+        // ORDERING: Release pairs with the Acquire of `read`: a reader of `who` also sees `what`.
         self.who.store(who, Release);
     }
 
@@ -116,7 +116,7 @@ impl Entry {
         self.who.store(0, Release);
     }
 
-    /// Returns `who` if the entry is one of the lock.
+    /// Returns `who` if the entry belongs to the lock.
     #[inline]
     fn who(&self, tag: u64) -> Option<u64> {
         // ORDERING: Acquire pairs with the Release of `set`.
@@ -124,7 +124,7 @@ impl Entry {
         (who >> TAG_SHIFT == tag >> TAG_SHIFT && who as u32 != 0).then_some(who)
     }
 
-    /// Returns `who` and `what` if the entry is one of the lock.
+    /// Returns `who` and `what` if the entry belongs to the lock.
     fn read(&self, tag: u64) -> Option<(u64, u64)> {
         let who = self.who(tag)?;
         // ORDERING: Acquire pairs with the Release of `set`.
@@ -133,14 +133,14 @@ impl Entry {
     }
 }
 
-/// The entry of a guard's permits: the task that it names in the upper half, and in the lower one its number from 1. There
-/// is none if the task is 0.
+/// The entry of a guard's permits: the task that the entry names in the upper half, and the index of the entry plus 1
+/// in the lower one. If the task is 0, there is no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sync) struct Hold(u64);
 
 impl Hold {
     pub(in crate::sync) const NONE: Self = Self(0);
-    /// Of permits that were granted when no entry was free.
+    /// For permits that were granted when no entry was free.
     pub(super) const UNRECORDED: Self = Self(1);
 
     pub(super) fn from_bits(bits: u64) -> Self {
@@ -161,7 +161,7 @@ impl Hold {
         self == Self::UNRECORDED
     }
 
-    /// Called by the holder when permits are split or merged: a guard has an entry of its own, or none.
+    /// Called by the holder when permits are split or merged, since guards cannot share an entry.
     pub(in crate::sync) fn forget(&mut self) {
         self.release(self.task());
         *self = Self::NONE;
@@ -172,7 +172,7 @@ impl Hold {
         (self.0 >> 32) as u32
     }
 
-    /// The entry and its content, if it is still that of this hold.
+    /// The entry and its `who`, if it still belongs to this hold.
     #[inline]
     fn entry(self) -> Option<(&'static Entry, u64)> {
         let number = (self.0 as u32).wrapping_sub(1) as usize;
@@ -181,7 +181,8 @@ impl Hold {
         (who as u32 == self.task() && self.task() != 0).then_some((entry, who))
     }
 
-    /// Empties the entry. Returns whether another task has the guard, though it is of a kind that tasks do not send.
+    /// Empties the entry. Returns true if another task than `current` acquired the permits, though the guard is not
+    /// [marked as movable](Self::may_move).
     #[inline]
     pub(super) fn release(self, current: u32) -> bool {
         let Some((entry, who)) = self.entry() else {
@@ -198,7 +199,7 @@ impl Hold {
         }
     }
 
-    /// Called by the holder if it gets a guard that can move to another task.
+    /// Called by the holder if its guard can move to another task.
     pub(super) fn may_move(self) {
         if let Some((entry, who)) = self.entry() {
             // ORDERING: Release, as in `Entry::set`, which has written `what`.
@@ -206,7 +207,8 @@ impl Hold {
         }
     }
 
-    /// Called by a future that was woken with its permits: by the task to which they were granted, or by another one.
+    /// Called by a future that was woken with its permits. `task` may be another task than the one they were granted
+    /// to.
     pub(super) fn claim(self, task: u32) -> Self {
         let Some((entry, who)) = self.entry() else {
             return Self::NONE;
@@ -220,7 +222,8 @@ impl Hold {
     }
 }
 
-/// Records a holder, if an entry is free. With `granted`, the permits were granted and the task had this number of polls.
+/// Records a holder, if an entry is free. `granted` is set if the permits were granted to a waiter: the number of polls
+/// that its task then had.
 #[inline]
 pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32>) -> Option<Hold> {
     let (first, tag) = place(identity);
@@ -251,7 +254,7 @@ fn request_of(first: usize, tag: u64) -> Option<&'static Entry> {
     requests.iter().find(|entry| entry.who(tag).is_some())
 }
 
-/// Sets the first request, under the queue's lock. `lacks` is the number of permits that it still waits for, of `wants`.
+/// Sets the first request, under the queue's lock. It wants `wants` permits, and still lacks `lacks` of them.
 pub(super) fn set_request(identity: u32, task: u32, wants: u32, lacks: usize, all: u32) {
     let (first, tag) = place(identity);
     let who = tag | u64::from(task) | (lacks as u64).min(MANY) << LACKS_SHIFT;
@@ -305,7 +308,7 @@ pub(super) fn read(identity: u32) -> LockFacts {
         let spare = (what >> 32) as u32 - what as u32;
         let lacks = who >> LACKS_SHIFT & MANY;
         if lacks < MANY {
-            // While a request waits, all permits are held but those that it was assigned.
+            // While a request waits, all permits are held except those already assigned to it.
             let known: u32 = holders.iter().map(|holder| holder.permits).sum();
             others = (spare + lacks as u32).saturating_sub(known);
         }

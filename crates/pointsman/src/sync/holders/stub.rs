@@ -1,4 +1,4 @@
-//! What locks record of their holders without the feature `diagnostics`: nothing.
+//! What locks record about their holders without the feature `diagnostics`: nothing.
 
 use std::task::Waker;
 
