@@ -67,7 +67,7 @@ pub(super) fn find(reading: &Reading) -> Vec<Suspect> {
     }
     let lost = facts
         .iter()
-        .filter(|task| task.progress == Progress::Waiting && !task.has_waker && !task.is_job);
+        .filter(|task| task.progress == Progress::Waiting && task.wakers == 0 && !task.is_job);
     found.extend(lost.map(|task| (Problem::NoWaker(task.id), vec![task.activity.polls])));
     found
 }
@@ -77,6 +77,10 @@ fn block(at: usize, reading: &Reading) -> Option<Block> {
     let task: &TaskFacts = &reading.facts[at];
     let wait = task.activity.wait?;
     if wait.is_one_of_several || task.progress != Progress::Waiting {
+        return None;
+    }
+    // A combinator such as `FuturesUnordered` has a waker of the task, and the lock has another one.
+    if task.activity.has_had_combinator && task.wakers > 1 {
         return None;
     }
     let one_of = |nodes| Reason {
