@@ -620,6 +620,21 @@ fn a_lock_that_is_moved_and_dropped_leaves_no_holder_to_the_next() {
     });
 }
 
+#[test]
+fn a_semaphore_without_known_holders_has_none_of_an_earlier_one() {
+    must_end(|| {
+        let dump = dump_of(async {
+            task::spawn(async {
+                let mut semaphore = Box::new(Semaphore::new(3));
+                std::mem::forget(semaphore.try_acquire());
+                *semaphore = Semaphore::new(0);
+                drop(semaphore.acquire().await);
+            });
+        });
+        assert_eq!(last_wait(&dump), "waits for a semaphore");
+    });
+}
+
 /// Tasks of two runtimes and threads take turns at the same locks, send guards to each other, and give up. Dumps meanwhile
 /// report nothing, and at the end no holder is left.
 #[test]

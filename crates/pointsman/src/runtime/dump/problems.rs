@@ -24,8 +24,11 @@ pub enum Problem {
     /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
     /// been sent to another task. Nor are semaphores whose number of permits has changed, and those that were created by
     /// [`const_new`](crate::sync::Semaphore::const_new), whose permits are often sent too. Another guard that borrows a
-    /// lock in a `static` counts as held by the task that acquired it, until one guard of a read-write lock or semaphore
-    /// was released by another task.
+    /// lock in a `static`, or that is in a future which was sent to another task between two polls, counts as held by the
+    /// task that acquired it, until one guard of a read-write lock or semaphore was released by another task.
+    ///
+    /// Futures of other crates note no waits, so a task that one of them will wake may be part of a deadlock. So may a task
+    /// that waits for a semaphore which will be closed or given permits for the first time.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
     /// other tasks, for the same lock.

@@ -222,6 +222,7 @@ impl HolderRecord {
                 self.publish();
             }
             if !self.is_known() {
+                self.settle();
                 self.no_first();
             }
         }
