@@ -709,9 +709,9 @@ fn busy_locks_are_no_deadlock_and_keep_no_holder() {
 
 /// A task waits for permits of which it holds one itself, in a future that is part of `others`. These are polled with the
 /// waiting future at first, and then only when they can continue.
-fn waits_beside<F: Future<Output = ()> + Send>(others: fn(Arc<Semaphore>) -> F) -> Dump
+fn waits_beside<F>(others: fn(Arc<Semaphore>) -> F) -> Dump
 where
-    F: 'static,
+    F: Future<Output = ()> + Send + 'static,
 {
     dump_of(async move {
         let semaphore = Arc::new(Semaphore::new(2));
