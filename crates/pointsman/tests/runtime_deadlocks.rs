@@ -768,6 +768,30 @@ fn a_task_that_polls_some_futures_only_when_they_can_continue_is_not_blocked() {
 }
 
 #[test]
+fn a_task_that_also_waits_for_a_local_set_is_not_blocked() {
+    must_end(|| {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let outer = task::LocalSet::new();
+        outer.block_on(&runtime, async {
+            task::spawn_local(async {
+                let lock = RwLock::new(());
+                let inner = task::LocalSet::new();
+                inner.spawn_local(sleep(HOUR));
+                let reads = async {
+                    let _reader = lock.read().await;
+                    inner.await;
+                };
+                pointsman::join!(reads, async { drop(lock.write().await) });
+            });
+            settle().await;
+            let dump = Handle::current().dump();
+            assert_eq!(dump.tasks().len(), 2);
+            assert!(is_healthy(&dump), "{dump}");
+        });
+    });
+}
+
+#[test]
 fn a_task_whose_combinator_has_ended_can_be_part_of_a_deadlock() {
     must_end(|| {
         let dump = dump_of(async {

@@ -29,6 +29,9 @@ pub(crate) enum WaitKind {
     Barrier,
 }
 
+/// The address of a [`WaitKind::Join`] that waits for several tasks. It is the id of none.
+pub(crate) const SEVERAL_TASKS: usize = 0;
+
 impl WaitKind {
     /// The kinds before and including this one are those of locks, and of a channel's capacity.
     #[cfg(feature = "diagnostics")]

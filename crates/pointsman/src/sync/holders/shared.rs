@@ -27,7 +27,7 @@ const POLLS_SHIFT: u32 = 34;
 const POLLS_MASK: u32 = (1 << (TAG_SHIFT - POLLS_SHIFT)) - 1;
 /// Of a request, the bits from here to the tag are the number of permits that it lacks.
 const LACKS_SHIFT: u32 = 32;
-/// The request lacks so many permits or more.
+/// The request lacks this number of permits or more.
 const MANY: u64 = (1 << (TAG_SHIFT - LACKS_SHIFT)) - 1;
 const TAG_SHIFT: u32 = 42;
 /// The entry is not free and names no task.
@@ -220,7 +220,7 @@ impl Hold {
     }
 }
 
-/// Records a holder, if an entry is free. With `granted`, the permits were granted and the task had so many polls.
+/// Records a holder, if an entry is free. With `granted`, the permits were granted when the task had that number of polls.
 #[inline]
 pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32>) -> Option<Hold> {
     let (first, tag) = place(identity);

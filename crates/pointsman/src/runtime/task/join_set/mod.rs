@@ -20,14 +20,11 @@ pub use builder::Builder;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::task::abort::AbortHandle;
-use crate::task::activity::{WaitKind, note_wait};
+use crate::task::activity::{SEVERAL_TASKS, WaitKind, note_wait};
 use crate::task::coop;
 use crate::task::error::JoinError;
 use crate::task::id::Id;
 use crate::task::join::JoinHandle;
-
-/// No task has this number: a dump does not say which task is waited for.
-const SEVERAL_TASKS: usize = 0;
 
 /// A set of tasks, all with outputs of the same type. Dropping it aborts them.
 ///
