@@ -8,6 +8,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use common::must_end;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use pointsman::runtime::dump::{Dump, Problem, Resource, Task};
 use pointsman::runtime::{Builder, Handle};
 use pointsman::sync::{Mutex, RwLock, Semaphore, oneshot};
@@ -618,6 +620,21 @@ fn a_lock_that_is_moved_and_dropped_leaves_no_holder_to_the_next() {
     });
 }
 
+#[test]
+fn a_semaphore_without_known_holders_has_none_of_an_earlier_one() {
+    must_end(|| {
+        let dump = dump_of(async {
+            task::spawn(async {
+                let mut semaphore = Box::new(Semaphore::new(3));
+                std::mem::forget(semaphore.try_acquire());
+                *semaphore = Semaphore::new(0);
+                drop(semaphore.acquire().await);
+            });
+        });
+        assert_eq!(last_wait(&dump), "waits for a semaphore");
+    });
+}
+
 /// Tasks of two runtimes and threads take turns at the same locks, send guards to each other, and give up. Dumps meanwhile
 /// report nothing, and at the end no holder is left.
 #[test]
@@ -687,5 +704,112 @@ fn busy_locks_are_no_deadlock_and_keep_no_holder() {
         drop((writer, all));
         common::wait(waits);
         common::wait(permit);
+    });
+}
+
+/// A task waits for permits of which it holds one itself, in a future that is part of `others`. These are polled with the
+/// waiting future at first, and then only when they can continue.
+fn waits_beside<F>(others: fn(Arc<Semaphore>) -> F) -> Dump
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    dump_of(async move {
+        let semaphore = Arc::new(Semaphore::new(2));
+        let of_others = semaphore.clone();
+        task::spawn(async move {
+            let held = semaphore.acquire().await.unwrap();
+            let release = async {
+                others(of_others).await;
+                drop(held);
+            };
+            let waits = async { drop(semaphore.acquire_many(2).await) };
+            // Its end polls the task once more.
+            pointsman::join!(release, waits, settle());
+        });
+        settle().await;
+        settle().await;
+    })
+}
+
+#[test]
+fn a_task_that_polls_some_futures_only_when_they_can_continue_is_not_blocked() {
+    use pointsman::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    must_end(|| {
+        let in_combinator = |semaphore: Arc<Semaphore>| async move {
+            let both = [sleep(HOUR), sleep(HOUR)].into_iter().map(|sleep| {
+                let semaphore = semaphore.clone();
+                async move {
+                    sleep.await;
+                    drop(semaphore);
+                }
+            });
+            let mut both: FuturesUnordered<_> = both.collect();
+            both.next().await;
+        };
+        let dump = waits_beside(in_combinator);
+        assert!(is_healthy(&dump), "{dump}");
+        let dump = waits_beside(|_| async {
+            let mut set = task::JoinSet::new();
+            set.spawn(sleep(HOUR));
+            set.join_next().await;
+        });
+        assert!(is_healthy(&dump), "{dump}");
+        let dump = waits_beside(|_| async {
+            let (mut near, _far) = duplex(1);
+            let _ = near.read_u8().await;
+        });
+        assert!(is_healthy(&dump), "{dump}");
+        let dump = waits_beside(|_| async {
+            let (mut near, _far) = duplex(1);
+            let _ = near.write_all(b"two").await;
+        });
+        assert!(is_healthy(&dump), "{dump}");
+    });
+}
+
+#[test]
+fn a_task_that_also_waits_for_a_local_set_is_not_blocked() {
+    must_end(|| {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let outer = task::LocalSet::new();
+        outer.block_on(&runtime, async {
+            task::spawn_local(async {
+                let lock = RwLock::new(());
+                let inner = task::LocalSet::new();
+                inner.spawn_local(sleep(HOUR));
+                let reads = async {
+                    let _reader = lock.read().await;
+                    inner.await;
+                };
+                pointsman::join!(reads, async { drop(lock.write().await) });
+            });
+            settle().await;
+            let dump = Handle::current().dump();
+            assert_eq!(dump.tasks().len(), 2);
+            assert!(is_healthy(&dump), "{dump}");
+        });
+    });
+}
+
+#[test]
+fn a_task_whose_combinator_has_ended_can_be_part_of_a_deadlock() {
+    must_end(|| {
+        let dump = dump_of(async {
+            let lock = RwLock::new(());
+            task::spawn(async move {
+                let mut done: FuturesUnordered<_> =
+                    [yield_now(), yield_now()].into_iter().collect();
+                while done.next().await.is_some() {}
+                let mut slept: FuturesUnordered<_> =
+                    [sleep(Duration::from_millis(1))].into_iter().collect();
+                slept.next().await;
+                drop((done, slept));
+                let _reader = lock.read().await;
+                yield_now().await;
+                drop(lock.write().await);
+            });
+            sleep(Duration::from_millis(20)).await;
+        });
+        assert_eq!(deadlock(&dump), [1]);
     });
 }

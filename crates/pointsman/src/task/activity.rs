@@ -29,6 +29,9 @@ pub(crate) enum WaitKind {
     Barrier,
 }
 
+/// The address of a [`WaitKind::Join`] that waits for several tasks. It is the id of none.
+pub(crate) const SEVERAL_TASKS: usize = 0;
+
 impl WaitKind {
     /// The kinds before and including this one are those of locks, and of a channel's capacity.
     #[cfg(feature = "diagnostics")]
@@ -80,11 +83,14 @@ pub(crate) struct ActivityParts {
     pub(crate) polls: u32,
     pub(crate) longest_poll: Duration,
     pub(crate) wait: Option<WaitNote>,
+    /// Whether the task has waited with the waker of a combinator. Its later polls may not poll, and so not note, what the
+    /// combinator waits for.
+    pub(crate) has_had_combinator: bool,
 }
 
 #[cfg(feature = "diagnostics")]
 mod implementation {
-    use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, Ordering::Relaxed};
     use std::task::Waker;
     use std::time::Duration;
 
@@ -103,6 +109,7 @@ mod implementation {
         longest: AtomicU16,
         /// A [`WaitKind`] and [`SEVERAL`], or 0.
         kind: AtomicU8,
+        has_had_combinator: AtomicBool,
     }
 
     impl Activity {
@@ -128,6 +135,9 @@ mod implementation {
         fn note_another(&self, kind: WaitKind, identity: u32, is_own_waker: bool, before: u8) {
             let is_same =
                 before & !SEVERAL == kind as u8 && self.identity.load(Relaxed) == identity;
+            if !is_own_waker {
+                self.has_had_combinator.store(true, Relaxed);
+            }
             let several = match before == 0 || is_same {
                 true if is_own_waker => before & SEVERAL,
                 _ => SEVERAL,
@@ -160,6 +170,7 @@ mod implementation {
                     identity,
                     is_one_of_several: kind & SEVERAL != 0,
                 }),
+                has_had_combinator: self.has_had_combinator.load(Relaxed),
             }
         }
     }
@@ -268,6 +279,7 @@ mod implementation {
                 polls: 0,
                 longest_poll: Duration::ZERO,
                 wait: None,
+                has_had_combinator: false,
             }
         }
     }

@@ -27,8 +27,8 @@ pub(crate) struct TaskFacts {
     pub(crate) id: Id,
     pub(crate) is_job: bool,
     pub(crate) progress: Progress,
-    /// Whether a waker or an abort handle of it exists.
-    pub(crate) has_waker: bool,
+    /// The number of its wakers and abort handles.
+    pub(crate) wakers: usize,
     pub(crate) activity: ActivityParts,
     /// `None` if diagnostics are compiled out.
     pub(crate) origin: Option<OriginParts>,
@@ -70,7 +70,7 @@ impl FoundTasks {
                 id: task.id(),
                 is_job: task.is_job(),
                 progress,
-                has_waker: state.has_others(),
+                wakers: state.others(),
                 activity: header.activity.parts(),
                 origin: header.origin.parts(&header.site, task.id()),
             })

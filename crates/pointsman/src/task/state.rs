@@ -81,9 +81,10 @@ impl Snapshot {
         self.0 & NOTIFIED != 0
     }
 
-    /// Whether there are references besides those of the runtime, the join handle, and the caller.
-    pub(super) fn has_others(self) -> bool {
-        self.references() > 2 + usize::from(self.has_join_interest())
+    /// The number of references besides those of the runtime, the join handle, and the caller.
+    pub(super) fn others(self) -> usize {
+        let known = 2 + usize::from(self.has_join_interest());
+        self.references().saturating_sub(known)
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use bytes::{Buf, BytesMut};
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
+use crate::task::activity::{WaitKind, note_wait};
 use crate::task::coop;
 
 /// An in-memory pipe: bytes that are written to it can be read from it.
@@ -62,6 +63,7 @@ impl Drop for Wakers {
 
 /// Stores the task's waker in `slot`. Returns the previous one.
 fn register(slot: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
+    note_wait(WaitKind::Io, std::ptr::from_ref(slot).addr(), cx.waker());
     match slot {
         Some(waker) if waker.will_wake(cx.waker()) => None,
         slot => slot.replace(cx.waker().clone()),

@@ -25,8 +25,12 @@ pub enum Problem {
     /// Locks that were acquired by methods such as `lock_owned` are not part of a deadlock, since the guard may have
     /// been sent to another task. Nor are semaphores whose number of permits has changed, and those that were created
     /// by [`const_new`](crate::sync::Semaphore::const_new), whose permits are often sent too. A guard that borrows a
-    /// lock in a `static` can be sent as well, and counts as held by the task that acquired it. If another task
-    /// releases such a guard of a read-write lock or semaphore, the holders of that lock are unknown from then on.
+    /// lock in a `static` can be sent as well, and so can a future that holds a guard, between two polls. The guard
+    /// counts as held by the task that acquired it. If another task releases such a guard of a read-write lock or
+    /// semaphore, the holders of that lock are unknown from then on.
+    ///
+    /// Futures of other crates note no waits, so a task that one of them will wake may be part of a deadlock. So may a
+    /// task that waits for a semaphore which will be closed or given permits for the first time.
     Deadlock(Vec<Id>),
     /// A lock was granted to a future of this task. The task does not poll that future, and waits, directly or through
     /// other tasks, for the same lock.
@@ -68,7 +72,7 @@ pub(super) fn find(reading: &Reading) -> Vec<Suspect> {
     }
     let lost = facts
         .iter()
-        .filter(|task| task.progress == Progress::Waiting && !task.has_waker && !task.is_job);
+        .filter(|task| task.progress == Progress::Waiting && task.wakers == 0 && !task.is_job);
     found.extend(lost.map(|task| (Problem::NoWaker(task.id), vec![task.activity.polls])));
     found
 }
@@ -78,6 +82,10 @@ fn block(at: usize, reading: &Reading) -> Option<Block> {
     let task: &TaskFacts = &reading.facts[at];
     let wait = task.activity.wait?;
     if wait.is_one_of_several || task.progress != Progress::Waiting {
+        return None;
+    }
+    // A combinator such as `FuturesUnordered` has a waker of the task, and the lock has another one.
+    if task.activity.has_had_combinator && task.wakers > 1 {
         return None;
     }
     let one_of = |nodes| Reason {

@@ -223,6 +223,7 @@ impl HolderRecord {
                 self.publish();
             }
             if !self.is_known() {
+                self.settle();
                 self.no_first();
             }
         }

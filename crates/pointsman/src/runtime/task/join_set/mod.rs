@@ -20,6 +20,7 @@ pub use builder::Builder;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::task::abort::AbortHandle;
+use crate::task::activity::{SEVERAL_TASKS, WaitKind, note_wait};
 use crate::task::coop;
 use crate::task::error::JoinError;
 use crate::task::id::Id;
@@ -291,6 +292,7 @@ impl<T: 'static> JoinSet<T> {
             let Some(key) = completions.keys.pop_front() else {
                 let known = completions.waiter.as_ref();
                 if known.is_some_and(|known| known.will_wake(cx.waker())) {
+                    note_wait(WaitKind::Join, SEVERAL_TASKS, cx.waker());
                     return Poll::Pending;
                 }
                 let Some(waker) = waker.take() else {
@@ -302,6 +304,7 @@ impl<T: 'static> JoinSet<T> {
                 let before = completions.waiter.replace(waker);
                 drop(completions);
                 drop(before);
+                note_wait(WaitKind::Join, SEVERAL_TASKS, cx.waker());
                 return Poll::Pending;
             };
             drop(completions);

@@ -32,6 +32,7 @@ use super::super::id::Id;
 use super::super::runtime::Runtime;
 use super::super::scheduler::{Shared, Slot};
 use crate::loom::lock;
+use crate::task::activity::{SEVERAL_TASKS, WaitKind, note_wait};
 use crate::task::arena::Arena;
 use crate::task::coop;
 use crate::task::join::JoinHandle;
@@ -280,7 +281,10 @@ impl Future for LocalSet {
         }
         match self.shared.own.alive.get() {
             0 => Poll::Ready(()),
-            _ => Poll::Pending,
+            _ => {
+                note_wait(WaitKind::Join, SEVERAL_TASKS, cx.waker());
+                Poll::Pending
+            }
         }
     }
 }
