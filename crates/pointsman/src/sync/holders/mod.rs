@@ -11,10 +11,13 @@
 //! A request is blocked if the first one is, since the queue is first in, first out. The first one is blocked if
 //! blocked tasks hold more permits than the lock has beyond those that this request wants.
 //!
-//! Cost: 16 bytes per lock, and 8 per guard of a lock with several permits. To acquire a lock with one permit, two
-//! stores; to acquire one with several, a compare-exchange and two stores, and one more compare-exchange once per lock;
-//! to release either, a store. Nothing without the feature `diagnostics`.
+//! Cost: 16 bytes per lock, and 8 per guard of a lock with several permits. To acquire a lock, two stores, and once for
+//! each lock with several permits a compare-exchange; to release it, a store. A thread without a [lane](lanes) of its
+//! own needs a compare-exchange for each acquire of a lock with several permits. Nothing without the feature
+//! `diagnostics`.
 
+#[cfg(feature = "diagnostics")]
+mod lanes;
 #[cfg(all(test, loom, feature = "diagnostics"))]
 mod loom_tests;
 #[cfg(feature = "diagnostics")]

@@ -1,7 +1,8 @@
 //! The holders of locks with several permits, and the first request that waits for each.
 //!
-//! The identity of a lock determines its bucket, which it shares with other locks. A holder takes a free entry of the
-//! bucket. If there is none, the holder is not known.
+//! The identity of a lock determines its bucket, which it shares with other locks. Each [lane](super::lanes) has all
+//! buckets. A holder takes a free entry of the bucket in the lane of its thread. If there is none, the holder is not
+//! known.
 //!
 //! # Invariants
 //!
@@ -11,6 +12,7 @@
 //!   so a reader does not confuse the holders of locks with different identities.
 //! - `what` is written before `who` names the task, or by that task.
 
+use super::lanes::{self, LANES, SHARED};
 use super::{FirstRequest, Grant, LockFacts, LockHolder};
 use crate::loom::sync::atomic::AtomicU64;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -40,10 +42,12 @@ const BUCKETS: usize = if cfg!(all(test, loom)) {
 } else {
     1 << (32 - TAG_BITS)
 };
-/// The entries of a bucket: first those of holders, then those of requests.
+/// The entries of a bucket in a lane: first those of holders, then those of requests, which are only in the shared lane.
 const IN_BUCKET: usize = 8;
 const HOLDERS: usize = if cfg!(all(test, loom)) { 2 } else { 6 };
-const ENTRIES: usize = BUCKETS * IN_BUCKET;
+const IN_LANE: usize = BUCKETS * IN_BUCKET;
+/// Two megabytes, of which a program touches what it uses.
+const ENTRIES: usize = LANES * IN_LANE;
 
 #[derive(Debug)]
 struct Entry {
@@ -66,7 +70,7 @@ loom::lazy_static! {
     static ref TABLE: Table = Table(std::array::from_fn(|_| Entry::new()));
 }
 
-/// The first entry of a lock's bucket, and the lock's tag in the bits of `who`.
+/// The first entry of a lock's bucket in the shared lane, and the lock's tag in the bits of `who`.
 #[inline]
 fn place(identity: u32) -> (usize, u64) {
     // Fibonacci hashing. The factor is odd, so different identities have different hashes.
@@ -75,9 +79,15 @@ fn place(identity: u32) -> (usize, u64) {
     (bucket * IN_BUCKET, hash << TAG_SHIFT)
 }
 
-/// The entries of a bucket: those of holders, and those of requests.
-fn bucket(first: usize) -> (&'static [Entry], &'static [Entry]) {
-    TABLE.0[first..first + IN_BUCKET].split_at(HOLDERS)
+/// The entries of holders in a bucket, in all lanes.
+fn holders(first: usize) -> impl Iterator<Item = &'static Entry> {
+    let firsts = (0..lanes::used()).map(move |lane| lane * IN_LANE + first);
+    firsts.flat_map(|first| &TABLE.0[first..first + HOLDERS])
+}
+
+/// The entries of requests in a bucket.
+fn requests(first: usize) -> impl Iterator<Item = &'static Entry> {
+    TABLE.0[first + HOLDERS..first + IN_BUCKET].iter()
 }
 
 fn pair(lower: u32, upper: u32) -> u64 {
@@ -101,10 +111,17 @@ impl Entry {
         self.who.load(Relaxed) == 0 && self.who.compare_exchange(0, BUSY, Acquire, Relaxed).is_ok()
     }
 
-    /// Called by the owner of an entry that is busy.
+    /// Whether the entry is free. Called by the thread that owns the lane, which then may take it.
+    #[inline]
+    fn is_free(&self) -> bool {
+        // ORDERING: Acquire, as in `take`.
+        self.who.load(Acquire) == 0
+    }
+
+    /// Called by the owner of an entry that names no task.
     #[inline]
     fn set(&self, who: u64, what: u64) {
-        // ORDERING: Release pairs with the Acquire of `read`: a reader of `what` also sees that the entry was busy.
+        // ORDERING: Release pairs with the Acquire of `read`: a reader of `what` also sees that the entry named no task.
         self.what.store(what, Release);
         // ORDERING: Release pairs with the Acquire of `read`: a reader of `who` also sees `what`.
         self.who.store(who, Release);
@@ -112,7 +129,7 @@ impl Entry {
 
     #[inline]
     fn empty(&self) {
-        // ORDERING: Release pairs with the Acquire of `take`.
+        // ORDERING: Release pairs with the Acquire of `take` and `is_free`.
         self.who.store(0, Release);
     }
 
@@ -227,7 +244,13 @@ impl Hold {
 #[inline]
 pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32>) -> Option<Hold> {
     let (first, tag) = place(identity);
-    let at = (first..first + HOLDERS).find(|&at| TABLE.0[at].take())?;
+    let lane = lanes::own();
+    let first = lane * IN_LANE + first;
+    let mut places = first..first + HOLDERS;
+    let at = match lane {
+        SHARED => places.find(|&at| TABLE.0[at].take())?,
+        _ => places.find(|&at| TABLE.0[at].is_free())?,
+    };
     let grant = granted.map_or(0, |polls| {
         UNCLAIMED | u64::from(polls & POLLS_MASK) << POLLS_SHIFT
     });
@@ -241,7 +264,7 @@ pub(super) fn take(identity: u32, task: u32, permits: usize, granted: Option<u32
 #[cold]
 pub(super) fn forget_holders(identity: u32) {
     let (first, tag) = place(identity);
-    for entry in bucket(first).0 {
+    for entry in holders(first) {
         if let Some(who) = entry.who(tag) {
             // ORDERING: Release, as in `Entry::empty`.
             let _ = entry.who.compare_exchange(who, 0, Release, Relaxed);
@@ -250,8 +273,7 @@ pub(super) fn forget_holders(identity: u32) {
 }
 
 fn request_of(first: usize, tag: u64) -> Option<&'static Entry> {
-    let (_, requests) = bucket(first);
-    requests.iter().find(|entry| entry.who(tag).is_some())
+    requests(first).find(|entry| entry.who(tag).is_some())
 }
 
 /// Sets the first request, under the queue's lock. It wants `wants` permits, and still lacks `lacks` of them.
@@ -267,8 +289,7 @@ pub(super) fn set_request(identity: u32, task: u32, wants: u32, lacks: usize, al
             entry.set(who, what);
         }
         None => {
-            let (_, requests) = bucket(first);
-            if let Some(entry) = requests.iter().find(|entry| entry.take()) {
+            if let Some(entry) = requests(first).find(|entry| entry.take()) {
                 entry.set(who, what);
             }
         }
@@ -285,7 +306,6 @@ pub(super) fn forget_request(identity: u32) {
 
 pub(super) fn read(identity: u32) -> LockFacts {
     let (first, tag) = place(identity);
-    let (holders, requests) = bucket(first);
     let number_of = |who: u64| match who as u32 {
         OUTSIDE => 0,
         number => number,
@@ -300,9 +320,9 @@ pub(super) fn read(identity: u32) -> LockFacts {
         }),
         may_have_moved: who & MOVABLE != 0,
     };
-    let holders = holders.iter().filter_map(|entry| entry.read(tag));
-    let holders: Vec<_> = holders.map(holder).collect();
-    let request = requests.iter().find_map(|entry| entry.read(tag));
+    let entries = holders(first).filter_map(|entry| entry.read(tag));
+    let holders: Vec<_> = entries.map(holder).collect();
+    let request = requests(first).find_map(|entry| entry.read(tag));
     let mut others = 0;
     let first = request.map(|(who, what)| {
         let spare = (what >> 32) as u32 - what as u32;
